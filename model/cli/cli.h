@@ -1,0 +1,28 @@
+/* What the commands share: where cards lie, how errors are said, how a result is written. */
+#ifndef RATECAST_CLI_H
+#define RATECAST_CLI_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "card.h"
+#include "cli/opts.h"
+
+enum { INPUT_BUDGET_MIB = 512, OUTPUT_BUDGET_MIB = 1536 };
+
+extern const command CMD_PROJECT, CMD_CHECK, CMD_SHOW, CMD_CARDS;
+
+/* Options that several commands have; each command lists them in its own table. */
+#define OPT_HELP {"help", 'h', NULL, "show this help", false}
+#define OPT_JSON {"json", 0, NULL, "machine-readable output", false}
+#define OPT_OUTPUT {"output", 'o', "FILE", "write to FILE (beside it, then renamed) instead of standard output", false}
+#define OPT_RATES {"rates", 0, "DIR", "folder of rate cards (default: $RATECAST_RATES, ./rates, the shipped cards)", false}
+
+/* Prints "ratecast: place: what" and returns the exit code. */
+int cli_fail(const err *e);
+/* The card library for --rates and the environment. */
+card_library cli_library(const opts *o);
+/* Writes `text` to --output or standard output. Refuses (E_USAGE) a target that is one of the inputs. */
+MUST_USE err_code cli_output(const opts *o, const buf *text, const char *const *inputs, size_t inputs_n, err *e);
+
+#endif

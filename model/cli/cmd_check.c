@@ -1,0 +1,108 @@
+#include "cli/cli.h"
+#include "scenario.h"
+
+#include "base/jsonr.h"
+#include "base/jsonw.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const opt_spec OPTS[] = {OPT_JSON, OPT_OUTPUT, OPT_RATES, OPT_HELP};
+
+/* The "schema" of a JSON file, before anybody loads it. */
+static err_code read_schema(const file_bytes *f, arena *mem, const char **schema, err *e) {
+    jr_doc doc = {0};
+    if (jr_parse(&doc, f->name, f->s, f->len, mem, e)) return e->code;
+    jr root = jr_root(&doc);
+    if (!cJSON_IsObject(root.node)) jr_fail(root, E_SCHEMA, "expected a JSON object with a \"schema\"");
+    else *schema = jr_str(root, "schema");
+    jr_free(&doc);
+    return e->code;
+}
+
+static const char *about_card(const card *c, arena *mem) {
+    return arena_printf(mem, "rate card %s: %s %s, %s on %s, %zu prefill and %zu decode points [%s]%s", c->id, c->model,
+                        c->quant, c->engine.name, c->hardware.chip, c->prefill_n, c->decode_n, PROV_NAMES[c->prov],
+                        c->claim_only ? ", claim only" : "");
+}
+
+static const char *about_scenario(const scenario *s, arena *mem) {
+    const char *names = "";
+    for (size_t i = 0; i < s->arms_n; i++) {
+        const char *more = arena_printf(mem, "%s%s%s", names, i ? ", " : "", s->arms[i].name);
+        if (more) names = more;
+    }
+    return arena_printf(mem, "scenario %s: K = %lld, H = %lld, P = %lld, arms %s", s->id, (long long)s->work.K,
+                        (long long)s->work.H, (long long)s->work.P, names);
+}
+
+static err_code check_file(const char *path, card_library *lib, arena *mem, const char **schema, const char **about,
+                           err *e) {
+    file_bytes f = {0};
+    if (file_read(path, mem, &f, e) || read_schema(&f, mem, schema, e)) return e->code;
+    if (strcmp(*schema, CARD_SCHEMA) == 0) {
+        const card *c = NULL;
+        if (card_parse(lib, &f, mem, &c, e) == OK) *about = about_card(c, mem);
+    } else if (strcmp(*schema, SCENARIO_SCHEMA) == 0) {
+        const scenario *s = NULL;
+        if (scenario_parse(&f, lib, NULL, 0, mem, &s, e) == OK) *about = about_scenario(s, mem);
+    } else {
+        char where[300];
+        snprintf(where, sizeof where, "%s#/schema", path);
+        err_set(e, E_SCHEMA, where, "found \"%s\", expected \"" CARD_SCHEMA "\" or \"" SCENARIO_SCHEMA "\"", *schema);
+    }
+    return e->code;
+}
+
+static int run(const opts *o) {
+    int code = 0;
+    bool json = opts_has(o, "json");
+    buf out;
+    buf_init(&out);
+    cJSON *root = cJSON_CreateObject();
+    jw_str(root, "schema", "ratecast.check/1");
+    cJSON *files = jw_arr(root, "files");
+    for (size_t i = 0; i < o->operands_n; i++) {
+        arena *mem = arena_new((size_t)INPUT_BUDGET_MIB << 20);
+        if (!mem) continue;
+        card_library lib = cli_library(o);
+        err e = {0};
+        const char *schema = NULL, *about = NULL;
+        (void)check_file(o->operands[i], &lib, mem, &schema, &about, &e);
+        cJSON *it = jw_item(files);
+        jw_str(it, "file", o->operands[i]);
+        jw_bool(it, "ok", e.code == OK);
+        jw_str(it, "input_schema", schema);
+        jw_str(it, "about", about);
+        if (e.code) {
+            jw_str(it, "where", e.where);
+            jw_str(it, "error", e.what);
+            int c = json ? err_exit_code(e.code) : cli_fail(&e);
+            if (c > code) code = c;
+        } else {
+            buf_addf(&out, "%s: ok, %s\n", o->operands[i], about);
+        }
+        arena_free(mem);
+    }
+    if (json) {
+        buf_reset(&out);
+        jw_print(root, &out);
+    }
+    cJSON_Delete(root);
+    err e = {0};
+    if (cli_output(o, &out, o->operands, o->operands_n, &e)) code = cli_fail(&e);
+    buf_done(&out);
+    return code;
+}
+
+const command CMD_CHECK = {
+    .name = "check",
+    .operands = "FILE...",
+    .operands_min = 1,
+    .operands_max = (size_t)-1,
+    .summary = "validate input files (rate cards, scenarios) and say what they hold",
+    .example = "example:\n  ratecast check rates/*.json scenarios/*.json\n",
+    .opts = OPTS,
+    .opts_n = sizeof OPTS / sizeof *OPTS,
+    .run = run,
+};

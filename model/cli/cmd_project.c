@@ -1,0 +1,173 @@
+#include "cli/cli.h"
+#include "invariants.h"
+#include "project.h"
+#include "report_project.h"
+
+#include "base/jsonw.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const opt_spec OPTS[] = {
+    {"arm", 0, "NAME", "project this arm only", true},
+    {"set", 0, "PATH=VALUE", "change the scenario: workload.K=8, arms.naive.slots_n=4", true},
+    {"card", 0, "ID", "without SCENARIO: rate card by id or path", false},
+    {"agents", 'K', "N", "without SCENARIO: agents (default 4)", false},
+    {"turns", 'H', "N", "without SCENARIO: turns of each agent (default 20)", false},
+    {"prefix", 'P', "N", "without SCENARIO: shared prefix tokens (default 4096)", false},
+    {"delta-in", 0, "N", "without SCENARIO: new prompt tokens a turn (default 128)", false},
+    {"turn-out", 0, "N", "without SCENARIO: output tokens a turn (default 64)", false},
+    {"turn-shape", 0, "SHAPE", "without SCENARIO: delta_first (default) or result_after", false},
+    OPT_JSON,
+    {"csv", 0, NULL, "comma-separated values, full precision", false},
+    {"md", 0, NULL, "Markdown", false},
+    OPT_OUTPUT,
+    OPT_RATES,
+    {"strict", 0, NULL, "exit 1 when a rule is broken by an assumption or a price is extrapolated", false},
+    OPT_HELP,
+};
+
+/* ---- a scenario from the command line ---- */
+
+static const char *const WORKLOAD_OPTS[] = {"card",     "agents",     "turns", "prefix", "delta-in",
+                                            "turn-out", "turn-shape", NULL};
+
+/* Digits go into the tree as they are: the scenario loader judges them, with their place. */
+static void add_raw(cJSON *o, const char *key, const char *given, const char *otherwise) {
+    const char *s = given ? given : otherwise;
+    char *end;
+    double v = strtod(s, &end);
+    (void)v;
+    if (*s && *end == '\0' && s[strspn(s, "0123456789")] == '\0') cJSON_AddRawToObject(o, key, s);
+    else cJSON_AddStringToObject(o, key, s);
+}
+
+static void add_arm(cJSON *list, const char *name, const char *reuse) {
+    cJSON *o = jw_item(list);
+    jw_str(o, "name", name);
+    jw_str(o, "prefix_reuse", reuse);
+    jw_str(o, "batching", "continuous");
+}
+
+static char *scenario_text(const opts *o) {
+    cJSON *root = cJSON_CreateObject();
+    jw_str(root, "schema", SCENARIO_SCHEMA);
+    jw_str(root, "id", "command-line");
+    jw_str(root, "title", "workload given on the command line");
+    jw_str(root, "card", opts_get(o, "card"));
+    cJSON *w = jw_obj(root, "workload");
+    add_raw(w, "K", opts_get(o, "agents"), "4");
+    add_raw(w, "H", opts_get(o, "turns"), "20");
+    add_raw(w, "P", opts_get(o, "prefix"), "4096");
+    add_raw(w, "turn_delta_in_tok", opts_get(o, "delta-in"), "128");
+    add_raw(w, "turn_out_tok", opts_get(o, "turn-out"), "64");
+    jw_str(w, "turn_shape", opts_get(o, "turn-shape") ? opts_get(o, "turn-shape") : "delta_first");
+    cJSON *arms = jw_arr(root, "arms");
+    add_arm(arms, "shared", "shared");
+    add_arm(arms, "per-slot", "per_slot");
+    add_arm(arms, "naive", "none");
+    char *text = cJSON_Print(root);
+    cJSON_Delete(root);
+    return text;
+}
+
+static err_code load_from_options(const opts *o, card_library *lib, arena *mem, const scenario **s, err *e) {
+    if (!opts_has(o, "card"))
+        return err_set(e, E_USAGE, "project", "expected SCENARIO or --card ID (see `ratecast help project`)");
+    char *text = scenario_text(o);
+    char *kept = text ? arena_strdup(mem, text) : NULL;
+    cJSON_free(text);
+    if (!kept) return err_set(e, E_NOMEM, "project", "out of memory");
+    file_bytes f = {.name = "<command line>", .s = kept, .len = strlen(kept)};
+    file_sha256_hex(f.s, f.len, f.sha256);
+    const parsed_opt *sets = opts_all(o, "set");
+    return scenario_parse(&f, lib, sets->value, sets->n, mem, s, e);
+}
+
+static err_code load(const opts *o, card_library *lib, arena *mem, const scenario **s, err *e) {
+    if (o->operands_n == 0) return load_from_options(o, lib, mem, s, e);
+    for (size_t i = 0; WORKLOAD_OPTS[i]; i++)
+        if (opts_has(o, WORKLOAD_OPTS[i]))
+            return err_set(e, E_USAGE, "project", "--%s and a SCENARIO file exclude each other: use --set workload.K=8",
+                           WORKLOAD_OPTS[i]);
+    const parsed_opt *sets = opts_all(o, "set");
+    return scenario_load(o->operands[0], lib, sets->value, sets->n, mem, s, e);
+}
+
+/* ---- */
+
+static err_code pick_format(const opts *o, report_format *f, err *e) {
+    int n = opts_has(o, "json") + opts_has(o, "csv") + opts_has(o, "md");
+    if (n > 1) return err_set(e, E_USAGE, "project", "--json, --csv and --md exclude each other");
+    *f = opts_has(o, "json") ? REPORT_JSON : opts_has(o, "csv") ? REPORT_CSV : opts_has(o, "md") ? REPORT_MD : REPORT_TEXT;
+    return OK;
+}
+
+static int exit_code(const projection *p, const rule_result rules[RULES_N], bool strict) {
+    bool engine_broken = false, finding = false;
+    for (size_t i = 0; i < RULES_N; i++) {
+        engine_broken |= rules[i].kind == RULE_ENGINE && rules[i].outcome == RULE_BROKEN;
+        finding |= rules[i].outcome == RULE_BROKEN || rules[i].outcome == RULE_BROKEN_DECLARED;
+    }
+    for (size_t i = 0; i < p->arms_n; i++) finding |= p->arms[i].extrapolations_n > 0;
+    return engine_broken || (strict && finding) ? 1 : 0;
+}
+
+static err_code write_report(const opts *o, const projection *p, const rule_result rules[RULES_N], report_format f,
+                             arena *mem, err *e) {
+    enum { INPUTS_MAX = 1 + 2 * SCENARIO_ARMS_MAX };
+    const char *inputs[INPUTS_MAX];
+    size_t n = 0;
+    inputs[n++] = p->scenario->path;
+    for (size_t i = 0; i < p->scenario->arms_n; i++) {
+        const arm *a = &p->scenario->arms[i];
+        const assumption *g = arm_assumes(a, TERM_DECODE_GAIN_CARD);
+        inputs[n++] = a->card->path;
+        if (g) inputs[n++] = g->gain_card->path;
+    }
+    buf out;
+    buf_init(&out);
+    report_project(p, rules, f, mem, &out);
+    (void)cli_output(o, &out, inputs, n, e);
+    buf_done(&out);
+    return e->code;
+}
+
+static int run(const opts *o) {
+    err e = {0};
+    arena *mem = arena_new((size_t)OUTPUT_BUDGET_MIB << 20);
+    card_library lib = cli_library(o);
+    const scenario *s = NULL;
+    const projection *p = NULL;
+    report_format f = REPORT_TEXT;
+    int code = 0;
+    if (!mem) return cli_fail(&(err){.code = E_NOMEM, .what = "out of memory"});
+    const parsed_opt *only = opts_all(o, "arm");
+    if (pick_format(o, &f, &e) == OK && load(o, &lib, mem, &s, &e) == OK &&
+        project_run(s, only->value, only->n, mem, &p, &e) == OK) {
+        rule_result rules[RULES_N];
+        invariants_check(p, rules);
+        code = exit_code(p, rules, opts_has(o, "strict"));
+        (void)write_report(o, p, rules, f, mem, &e);
+    }
+    if (e.code) code = cli_fail(&e);
+    arena_free(mem);
+    return code;
+}
+
+const command CMD_PROJECT = {
+    .name = "project",
+    .operands = "[SCENARIO]",
+    .operands_max = 1,
+    .summary = "replay every arm of a scenario and print the head-to-head\n\n"
+               "SCENARIO is a ratecast.scenario/1 file, - is standard input. Without it the workload comes from\n"
+               "--card, -K, -H and -P, on the arms shared, per-slot and naive with continuous batching.",
+    .example = "examples:\n"
+               "  ratecast project scenarios/head_to_head_4k.json\n"
+               "  ratecast project scenarios/head_to_head_4k.json --set workload.K=8 --json -o result.json\n"
+               "  ratecast project --card qwen2-7b-like-q8_0-h200-split -K 4 -H 20 -P 4096\n",
+    .opts = OPTS,
+    .opts_n = sizeof OPTS / sizeof *OPTS,
+    .run = run,
+};

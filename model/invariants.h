@@ -1,0 +1,38 @@
+/* The audit corrections as rules that every projection runs through (design model, section 6).
+ *
+ * Engine rules: broken, the projection is a bug or an illegal input (exit 1). Plausibility rules: broken by a declared
+ * assumption they are a finding, printed; broken by the card itself they say that the card is off.
+ */
+#ifndef RATECAST_INVARIANTS_H
+#define RATECAST_INVARIANTS_H
+
+#include "project.h"
+
+#include <stddef.h>
+
+typedef enum rule_kind { RULE_ENGINE, RULE_PLAUSIBILITY } rule_kind;
+
+typedef enum outcome {
+    RULE_HOLDS,
+    RULE_CANNOT_TELL,     /* something it needs is not known */
+    RULE_NEEDS_MORE_RUNS, /* not decidable from one run: the test suite decides it */
+    RULE_BROKEN_DECLARED, /* by an assumption that says so itself */
+    RULE_BROKEN
+} outcome;
+
+typedef struct rule_result {
+    const char *id;
+    rule_kind kind;
+    outcome outcome;
+    const char *arm; /* where the worst outcome was seen; NULL: no single arm */
+    char why[400];   /* one sentence with the numbers compared */
+} rule_result;
+
+enum { RULES_N = 11 };
+
+/* One result a rule, in the order of the table; the worst over the arms. */
+void invariants_check(const projection *p, rule_result out[RULES_N]);
+/* "9 checked: 7 hold, 2 broken by declared assumptions (I-ROOFLINE, I-FLOOR); 2 not decidable from one run (...)" */
+void invariants_summary(const rule_result r[RULES_N], char *out, size_t cap);
+
+#endif

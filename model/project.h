@@ -1,0 +1,40 @@
+/* From a scenario to the results of its arms: price, replay, measure, check. */
+#ifndef RATECAST_PROJECT_H
+#define RATECAST_PROJECT_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "cost.h"
+#include "metrics.h"
+#include "scenario.h"
+#include "sim.h"
+
+#include <stddef.h>
+
+typedef struct arm_result {
+    const arm *arm;
+    const cost *cost;
+    sim_result sim;
+    metrics m;
+    prov time_prov;      /* of wall-clock, TTFT and rates: weakest input, at best modeled */
+    int64_t k_in_budget; /* largest K whose peak fits memory_budget_bytes; -1: no budget given */
+    bool k_capped;       /* the search stopped at its limit, more may fit */
+    const char *const *extrapolations; /* "decode at 16 sequences (measured: 1 to 5)" */
+    size_t extrapolations_n;
+    const char *const *notes; /* what was taken as given without a measurement */
+    size_t notes_n;
+} arm_result;
+
+typedef struct projection {
+    const scenario *scenario;
+    const arm_result *arms;
+    size_t arms_n;
+    size_t baseline; /* index into arms */
+} projection;
+
+/* Runs the arms named in `only` (all when only_n is 0). E_USAGE: an unknown arm name. The projection lives in `mem` and
+ * borrows the scenario. */
+MUST_USE err_code project_run(const scenario *s, const char *const *only, size_t only_n, arena *mem,
+                              const projection **out, err *e);
+
+#endif

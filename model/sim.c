@@ -1,0 +1,354 @@
+#include "sim.h"
+
+#include "evq.h"
+#include "kv.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum op_kind { OP_NONE, OP_CONSTANT, OP_PREFILL, OP_DECODE } op_kind;
+
+typedef struct agent {
+    int64_t turn;       /* 1..H */
+    int64_t steps_left; /* decode steps until the turn is over */
+    int64_t context_tok; /* tokens in its KV while it decodes */
+    int64_t last_tok_ns;
+    kv_match match;     /* of the prompt in work */
+    bool first_due;     /* the first output token comes with the next decode step (nothing was prefilled) */
+} agent;
+
+/* First in, first out over agents; an agent is in a queue at most once, so K places do. */
+typedef struct fifo {
+    int64_t *a;
+    int64_t cap, head, n;
+} fifo;
+
+typedef struct sim {
+    const arm *arm;
+    const workload *work;
+    const cost *cost;
+    evq *events;
+    kv *cache;
+    agent *agents;
+    turn_record *turns;
+    fifo waiting;  /* for a slot */
+    fifo prompts;  /* have a slot, wait for the device */
+    int64_t *running, running_n;
+    int64_t in_flight_n, in_flight_max; /* requests between slot and last token */
+    int64_t round_prefilled_n, round_done_n; /* lockstep: of this turn */
+    int64_t turns_done_n;
+    int64_t now_ns;
+    op_kind op;
+    int64_t op_agent, op_steps_n, op_ns;
+    bool start_constant_due, end_constant_due;
+    itl_run *itl; /* malloc'ed while it grows */
+    size_t itl_n, itl_cap;
+    sim_result out;
+    err *e;
+} sim;
+
+static void fifo_push(fifo *f, int64_t k) {
+    assert(f->n < f->cap);
+    f->a[(f->head + f->n++) % f->cap] = k;
+}
+
+static int64_t fifo_pop(fifo *f) {
+    assert(f->n > 0);
+    int64_t k = f->a[f->head];
+    f->head = (f->head + 1) % f->cap;
+    f->n--;
+    return k;
+}
+
+static turn_record *record(sim *s, int64_t k) {
+    return &s->turns[k * s->work->H + s->agents[k].turn - 1];
+}
+
+static int64_t prompt_tok(const sim *s, int64_t k) {
+    return workload_prompt_tok(s->work, s->agents[k].turn);
+}
+
+/* ---- the device ---- */
+
+static void device_start(sim *s, op_kind op, int64_t ns) {
+    if (ns >= TIME_MAX_NS - s->now_ns) {
+        err_set(s->e, E_LIMIT, s->arm->name, "the projection reaches 2^62 ns (146 years), expected less");
+        return;
+    }
+    s->op = op;
+    s->op_ns = ns;
+    evq_push(s->events, (event){.t_ns = s->now_ns + ns, .kind = EV_DEVICE_DONE});
+}
+
+static void note_prefill(sim_usage *u, int64_t n_tok, int64_t depth_tok, int64_t ns) {
+    if (n_tok + depth_tok > u->prefill_context_max_tok) u->prefill_context_max_tok = n_tok + depth_tok;
+    if (u->prefill_min_tok == 0 || n_tok < u->prefill_min_tok) u->prefill_min_tok = n_tok;
+    if (u->prefill_shortest_tok == 0 || ns < u->prefill_shortest_ns) {
+        u->prefill_shortest_ns = ns;
+        u->prefill_shortest_tok = n_tok;
+    }
+    /* tokens per ns, compared without dividing: n / ns > best_n / best_ns */
+    if (u->prefill_fastest_tok == 0 ||
+        (double)n_tok * (double)u->prefill_fastest_ns > (double)u->prefill_fastest_tok * (double)ns) {
+        u->prefill_fastest_ns = ns;
+        u->prefill_fastest_tok = n_tok;
+    }
+}
+
+/* The head of the queue finds out what it can reuse, now that the device is free for it. */
+static void start_prefill(sim *s) {
+    int64_t k = fifo_pop(&s->prompts);
+    agent *a = &s->agents[k];
+    turn_record *r = record(s, k);
+    if (s->arm->comers == COMERS_WAIT) a->match = kv_lookup(s->cache, k, prompt_tok(s, k));
+    const kv_match *m = &a->match;
+    int64_t computed = m->prefix_tok + m->own_tok;
+    int64_t ns = cost_prefill_ns(s->cost, m->prefix_tok, m->own_tok, m->reused_tok);
+    r->start_ns = s->now_ns;
+    r->reused_tok = m->reused_tok;
+    r->reused_cross_tok = m->reused_cross_tok;
+    r->computed_tok = computed;
+    if (m->prefix_tok == s->work->P && s->work->P > 0) s->out.prefix_evals++;
+    if (computed > 0) note_prefill(&s->out.used, computed, m->reused_tok, ns);
+    s->op_agent = k;
+    device_start(s, OP_PREFILL, ns);
+}
+
+/* Steps until something can change: a sequence ends, or a request arrives that a free slot can take. */
+static int64_t stretch_steps(const sim *s, const decode_price *p, int64_t sum_context) {
+    int64_t steps = INT64_MAX;
+    for (int64_t i = 0; i < s->running_n; i++) {
+        int64_t left = s->agents[s->running[i]].steps_left;
+        if (left < steps) steps = left;
+    }
+    const event *next = evq_peek(s->events);
+    if (!next || s->in_flight_n >= s->in_flight_max) return steps;
+    int64_t until = next->t_ns - s->now_ns, lo = 1, hi = steps;
+    if (cost_decode_run_ns(p, sum_context, steps) <= until) return steps;
+    while (lo < hi) { /* fewest whole steps that reach the arrival: the running step is never cut */
+        int64_t mid = lo + (hi - lo) / 2;
+        if (cost_decode_run_ns(p, sum_context, mid) >= until) hi = mid;
+        else lo = mid + 1;
+    }
+    return lo;
+}
+
+static void itl_add(sim *s, int64_t gap_ns, int64_t n) {
+    if (n == 0) return;
+    if (s->itl_n > 0 && s->itl[s->itl_n - 1].gap_ns == gap_ns) {
+        s->itl[s->itl_n - 1].n += n;
+        return;
+    }
+    if (s->itl_n == s->itl_cap) {
+        size_t cap = s->itl_cap ? 2 * s->itl_cap : 256;
+        itl_run *grown = realloc(s->itl, cap * sizeof *grown);
+        if (!grown) {
+            err_set(s->e, E_NOMEM, s->arm->name, "out of memory");
+            return;
+        }
+        s->itl = grown;
+        s->itl_cap = cap;
+    }
+    s->itl[s->itl_n++] = (itl_run){gap_ns, n};
+}
+
+static int64_t sum_context(const sim *s) {
+    int64_t sum = 0;
+    for (int64_t i = 0; i < s->running_n; i++) sum += s->agents[s->running[i]].context_tok;
+    return sum;
+}
+
+static void start_decode(sim *s) {
+    decode_price p = cost_decode(s->cost, s->running_n);
+    int64_t sum = sum_context(s), steps = stretch_steps(s, &p, sum);
+    int64_t ns = cost_decode_run_ns(&p, sum, steps), one = cost_decode_run_ns(&p, sum, 1);
+    sim_usage *u = &s->out.used;
+    if (s->running_n > u->batch_max) u->batch_max = s->running_n;
+    if (u->step_shortest_batch_n == 0 || one < u->step_shortest_ns) {
+        u->step_shortest_ns = one;
+        u->step_shortest_batch_n = s->running_n;
+    }
+    if (p.extrapolated) u->decode_extrapolated_ns += ns;
+    s->op_steps_n = steps;
+    s->out.stretches_n++;
+    device_start(s, OP_DECODE, ns);
+    if (s->e->code) return;
+    for (int64_t i = 0; i < s->running_n; i++) {
+        agent *a = &s->agents[s->running[i]];
+        int64_t first_ns = s->now_ns + one;
+        if (a->first_due) {
+            record(s, s->running[i])->first_ns = first_ns;
+            a->first_due = false;
+        } else {
+            itl_add(s, first_ns - a->last_tok_ns, 1);
+        }
+    }
+    if (steps > 1) itl_add(s, (ns - one) / (steps - 1), (steps - 1) * s->running_n);
+}
+
+/* What the free device does next. Prefill goes first, alone; in lockstep nobody decodes before all have prefilled. */
+static void dispatch(sim *s) {
+    if (s->start_constant_due || (s->end_constant_due && s->turns_done_n == s->out.turns_n)) {
+        bool at_start = s->start_constant_due;
+        s->start_constant_due = false;
+        if (!at_start) s->end_constant_due = false;
+        device_start(s, OP_CONSTANT, cost_constant_ns(s->cost, at_start));
+    } else if (s->prompts.n > 0) {
+        start_prefill(s);
+    } else if (s->running_n > 0) {
+        bool gate = s->arm->batch != BATCH_LOCKSTEP || s->round_prefilled_n == s->work->K;
+        if (gate) start_decode(s);
+    }
+}
+
+/* ---- requests ---- */
+
+/* Gives free slots to those who wait, in order. */
+static void admit(sim *s) {
+    while (s->waiting.n > 0 && s->in_flight_n < s->in_flight_max) {
+        int64_t k = s->waiting.a[s->waiting.head];
+        if (!kv_take_slot(s->cache, k)) return;
+        fifo_pop(&s->waiting);
+        s->in_flight_n++;
+        if (s->arm->comers == COMERS_EACH) s->agents[k].match = kv_lookup(s->cache, k, prompt_tok(s, k));
+        fifo_push(&s->prompts, k);
+    }
+}
+
+static void send(sim *s, int64_t k) {
+    s->agents[k].turn++;
+    record(s, k)->send_ns = s->now_ns;
+    s->out.presented_tok += prompt_tok(s, k);
+    fifo_push(&s->waiting, k);
+    admit(s);
+}
+
+static void schedule_send(sim *s, int64_t k, int64_t at_ns) {
+    if (at_ns >= TIME_MAX_NS) {
+        err_set(s->e, E_LIMIT, s->arm->name, "the projection reaches 2^62 ns (146 years), expected less");
+        return;
+    }
+    evq_push(s->events, (event){.t_ns = at_ns, .kind = EV_SEND, .agent = k});
+}
+
+static void finish_turn(sim *s, int64_t k) {
+    agent *a = &s->agents[k];
+    record(s, k)->done_ns = s->now_ns;
+    s->out.output_tok += s->work->turn_out_tok;
+    s->turns_done_n++;
+    kv_release_slot(s->cache, k);
+    s->in_flight_n--;
+    int64_t next_ns = s->now_ns + s->work->tool_latency_ns;
+    if (s->arm->batch != BATCH_LOCKSTEP) {
+        if (a->turn < s->work->H) schedule_send(s, k, next_ns);
+        return;
+    }
+    if (++s->round_done_n < s->work->K) return; /* lockstep: the next turn starts for all or for nobody */
+    s->round_done_n = s->round_prefilled_n = 0;
+    for (int64_t i = 0; i < s->work->K && a->turn < s->work->H; i++) schedule_send(s, i, next_ns);
+}
+
+static void prefill_done(sim *s) {
+    int64_t k = s->op_agent;
+    agent *a = &s->agents[k];
+    int64_t computed = a->match.prefix_tok + a->match.own_tok;
+    s->out.prefill_ns += s->op_ns;
+    s->out.reused_tok += a->match.reused_tok;
+    s->out.reused_cross_tok += a->match.reused_cross_tok;
+    s->out.computed_tok += computed;
+    kv_book_prompt(s->cache, k, prompt_tok(s, k));
+    a->context_tok = prompt_tok(s, k);
+    a->last_tok_ns = s->now_ns;
+    a->first_due = computed == 0;
+    if (!a->first_due) record(s, k)->first_ns = s->now_ns;
+    /* the prefill's last row yields token 1; an idealised engine runs one more step, to cache the last token */
+    a->steps_left = s->arm->reuse_last_token ? s->work->turn_out_tok : s->work->turn_out_tok - 1;
+    s->round_prefilled_n++;
+    if (a->steps_left > 0) s->running[s->running_n++] = k;
+    else finish_turn(s, k);
+}
+
+static void decode_done(sim *s) {
+    s->out.decode_ns += s->op_ns;
+    int64_t kept = 0, n = s->running_n;
+    int64_t *ended = s->running; /* rewritten in place: those who go on move to the front */
+    for (int64_t i = 0; i < n; i++) {
+        int64_t k = s->running[i];
+        agent *a = &s->agents[k];
+        a->steps_left -= s->op_steps_n;
+        a->context_tok += s->op_steps_n;
+        a->last_tok_ns = s->now_ns;
+        if (a->context_tok > s->out.used.context_max_tok) s->out.used.context_max_tok = a->context_tok;
+        kv_book_decode(s->cache, k, s->op_steps_n);
+        if (a->steps_left > 0) ended[kept++] = k;
+        else finish_turn(s, k);
+    }
+    s->running_n = kept;
+}
+
+static void device_done(sim *s) {
+    op_kind op = s->op;
+    s->op = OP_NONE;
+    if (op == OP_CONSTANT) s->out.other_ns += s->op_ns;
+    else if (op == OP_PREFILL) prefill_done(s);
+    else decode_done(s);
+    admit(s);
+}
+
+/* ---- set-up and result ---- */
+
+static bool set_up(sim *s, arena *mem) {
+    int64_t K = s->work->K;
+    bool excludes_last = cost_memory(s->cost).kv_excludes_last_output;
+    s->events = evq_new(mem, (size_t)K + 1);
+    s->cache = kv_new(s->arm, s->work, excludes_last, mem);
+    s->agents = ARENA_ARRAY(mem, agent, K);
+    s->turns = ARENA_ARRAY(mem, turn_record, K * s->work->H);
+    s->waiting = (fifo){.a = ARENA_ARRAY(mem, int64_t, K), .cap = K};
+    s->prompts = (fifo){.a = ARENA_ARRAY(mem, int64_t, K), .cap = K};
+    s->running = ARENA_ARRAY(mem, int64_t, K);
+    s->in_flight_max = s->arm->batch == BATCH_SERIAL ? 1 : s->arm->slots_n < K ? s->arm->slots_n : K;
+    s->out.turns_n = K * s->work->H;
+    s->start_constant_due = cost_constant_ns(s->cost, true) > 0;
+    s->end_constant_due = cost_constant_ns(s->cost, false) > 0;
+    return s->events && s->cache && s->agents && s->turns && s->waiting.a && s->prompts.a && s->running;
+}
+
+static err_code collect(sim *s, arena *mem, sim_result *out) {
+    assert(s->turns_done_n == s->out.turns_n);
+    itl_run *itl = ARENA_ARRAY(mem, itl_run, s->itl_n);
+    if (!itl) return err_set(s->e, E_LIMIT, s->arm->name, "does not fit the memory budget");
+    if (s->itl_n) memcpy(itl, s->itl, s->itl_n * sizeof *itl);
+    *out = s->out;
+    out->itl = itl;
+    out->itl_n = s->itl_n;
+    out->turns = s->turns;
+    out->wall_ns = s->now_ns;
+    out->idle_ns = s->now_ns - s->out.prefill_ns - s->out.decode_ns - s->out.other_ns;
+    out->kv_peak_tok = kv_peak_tok(s->cache);
+    out->kv_peak_sequences = kv_peak_sequences(s->cache);
+    return OK;
+}
+
+err_code sim_run(const arm *a, const workload *w, const cost *c, arena *mem, sim_result *out, err *e) {
+    sim s = {.arm = a, .work = w, .cost = c, .e = e};
+    if (!set_up(&s, mem))
+        return err_set(e, E_LIMIT, a->name, "K x H = %lld turns do not fit the memory budget",
+                       (long long)(w->K * w->H));
+    for (int64_t k = 0; k < w->K; k++) schedule_send(&s, k, w->start_offset_ns[k]);
+    if (s.start_constant_due) dispatch(&s);
+    while (!e->code && evq_size(s.events) > 0) {
+        event ev = evq_pop(s.events);
+        s.now_ns = ev.t_ns;
+        s.out.events_n++;
+        if (ev.kind == EV_DEVICE_DONE) device_done(&s);
+        else send(&s, ev.agent);
+        const event *next = evq_peek(s.events);
+        bool instant_over = !next || next->t_ns > s.now_ns;
+        if (instant_over && s.op == OP_NONE && !e->code) dispatch(&s);
+    }
+    if (!e->code) collect(&s, mem, out);
+    free(s.itl);
+    return e->code;
+}

@@ -1,0 +1,64 @@
+/* The event engine: one arm of a scenario, replayed on one device.
+ *
+ * Agents are closed-loop clients. A request waits for a slot, then for the device (first come, first served); its
+ * prompt is prefilled in one piece, which yields the first output token; then the sequence decodes with whatever else
+ * runs until its output is complete; after the tool latency the agent sends its next turn. The device does one thing
+ * at a time, and nothing but that work, priced by `cost`, passes time. Between two changes of the running batch decode
+ * is one closed-form stretch: cost grows with requests, not with tokens.
+ *
+ * Clock: int64 nanoseconds. Events are totally ordered (evq.h), so the same input gives the same bytes.
+ */
+#ifndef RATECAST_SIM_H
+#define RATECAST_SIM_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "cost.h"
+#include "scenario.h"
+
+#include <stdint.h>
+
+typedef struct turn_record {
+    int64_t send_ns;  /* the request leaves the client */
+    int64_t start_ns; /* the device takes up its prompt; start - send is the queue wait */
+    int64_t first_ns; /* first output token; first - send is the TTFT */
+    int64_t done_ns;  /* last output token */
+    int64_t reused_tok, reused_cross_tok, computed_tok;
+} turn_record;
+
+/* Gaps between two output tokens of one sequence: `n` of them, `gap_ns` each. Inside an undisturbed stretch the mean
+ * gap stands for all but the first. */
+typedef struct itl_run {
+    int64_t gap_ns, n;
+} itl_run;
+
+/* What was priced, at its extremes: what the invariants compare with physics and with the card's measured range. */
+typedef struct sim_usage {
+    int64_t batch_max;           /* sequences in one decode step */
+    int64_t context_max_tok;     /* longest context decoded */
+    int64_t prefill_context_max_tok;
+    int64_t prefill_min_tok;     /* fewest new tokens of one prefill */
+    int64_t prefill_shortest_ns, prefill_shortest_tok; /* shortest prefill of n >= 1 tokens, and its tokens */
+    int64_t prefill_fastest_ns, prefill_fastest_tok;   /* most tokens per second */
+    int64_t step_shortest_ns, step_shortest_batch_n;   /* shortest decode step */
+    int64_t decode_extrapolated_ns; /* decode time at batch sizes outside the measured ones */
+} sim_usage;
+
+typedef struct sim_result {
+    int64_t wall_ns; /* end of the last event */
+    int64_t prefill_ns, decode_ns, other_ns, idle_ns;
+    const turn_record *turns; /* K * H; turn t (from 1) of agent k is turns[k * H + t - 1] */
+    int64_t turns_n;
+    int64_t presented_tok, reused_tok, reused_cross_tok, computed_tok, output_tok;
+    int64_t prefix_evals; /* prefills that computed the whole shared prefix */
+    const itl_run *itl;
+    size_t itl_n;
+    int64_t kv_peak_tok, kv_peak_sequences;
+    int64_t stretches_n, events_n;
+    sim_usage used;
+} sim_result;
+
+/* E_LIMIT: the projection would take 2^62 ns (146 years) or more, or does not fit the memory budget. */
+MUST_USE err_code sim_run(const arm *a, const workload *w, const cost *c, arena *mem, sim_result *out, err *e);
+
+#endif

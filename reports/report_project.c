@@ -1,0 +1,356 @@
+#include "report_project.h"
+
+#include "table.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static const double MIB = 1048576.0, GIB = 1073741824.0;
+
+typedef struct view {
+    const projection *p;
+    arena *mem;
+    table *t;
+    bool csv; /* plain numbers, one unit column, no marks */
+} view;
+
+/* ---- numbers as text ---- */
+
+/* Seconds with the digits that mean something: 393.8, 13.46, 0.913. */
+static const char *fmt_s(arena *mem, double s) {
+    return arena_printf(mem, s >= 100 ? "%.1f" : s >= 1 ? "%.2f" : "%.4f", s);
+}
+
+/* 469504 -> 469,504 */
+static const char *fmt_count(arena *mem, int64_t v) {
+    char digits[32], out[48];
+    int n = snprintf(digits, sizeof digits, "%" PRId64, v), at = 0;
+    for (int i = 0; i < n; i++) {
+        if (i > 0 && (n - i) % 3 == 0) out[at++] = ',';
+        out[at++] = digits[i];
+    }
+    out[at] = '\0';
+    return arena_strdup(mem, out);
+}
+
+static const char *fmt_mib(arena *mem, int64_t bytes) {
+    return arena_printf(mem, "%.1f", (double)bytes / MIB);
+}
+
+/* ---- rows ---- */
+
+typedef enum value_kind { V_SECONDS, V_MILLIS, V_COUNT, V_MIB, V_RATE, V_DENSITY, V_SHARE } value_kind;
+/* How the gain column compares the first arm with the baseline. */
+typedef enum gain_kind { G_NONE, G_LESS_X, G_MORE_X, G_LESS_MIB } gain_kind;
+
+typedef struct value {
+    double v;
+    bool absent, timed; /* timed: depends on step times, so an extrapolation marks it */
+    bool floor;         /* "at least" */
+} value;
+
+typedef value value_fn(const arm_result *a);
+
+typedef struct metric_row {
+    const char *name, *unit;
+    value_kind kind;
+    gain_kind gain;
+    value_fn *get;
+    enum { FROM_TIME, FROM_TOKENS, FROM_MEMORY } from;
+} metric_row;
+
+static value timed_ns(int64_t ns) {
+    return (value){.v = (double)ns / 1e9, .timed = true};
+}
+
+static value pct_ns(const percentiles *p, int64_t ns) {
+    return (value){.v = (double)ns / 1e9, .timed = true, .absent = p->n == 0};
+}
+
+static value plain(int64_t v) {
+    return (value){.v = (double)v};
+}
+
+#define GETTER(fn, expr)                                                                                     \
+    static value fn(const arm_result *a) {                                                                   \
+        return expr;                                                                                         \
+    }
+GETTER(get_wall, timed_ns(a->sim.wall_ns))
+GETTER(get_rate, ((value){.v = a->m.effective_tok_s, .timed = true}))
+GETTER(get_cold50, pct_ns(&a->m.ttft_cold, a->m.ttft_cold.p50_ns))
+GETTER(get_cold95, pct_ns(&a->m.ttft_cold, a->m.ttft_cold.p95_ns))
+GETTER(get_warm50, pct_ns(&a->m.ttft_warm, a->m.ttft_warm.p50_ns))
+GETTER(get_warm95, pct_ns(&a->m.ttft_warm, a->m.ttft_warm.p95_ns))
+GETTER(get_itl50, pct_ns(&a->m.itl, a->m.itl.p50_ns))
+GETTER(get_itl99, pct_ns(&a->m.itl, a->m.itl.p99_ns))
+GETTER(get_wait95, pct_ns(&a->m.queue_wait, a->m.queue_wait.p95_ns))
+GETTER(get_prefill, timed_ns(a->sim.prefill_ns))
+GETTER(get_decode, timed_ns(a->sim.decode_ns))
+GETTER(get_other, timed_ns(a->sim.other_ns))
+GETTER(get_idle, timed_ns(a->sim.idle_ns))
+GETTER(get_evals, plain(a->sim.prefix_evals))
+GETTER(get_presented, plain(a->sim.presented_tok))
+GETTER(get_reused, plain(a->sim.reused_tok))
+GETTER(get_cross, plain(a->sim.reused_cross_tok))
+GETTER(get_computed, plain(a->sim.computed_tok))
+GETTER(get_output, plain(a->sim.output_tok))
+GETTER(get_peak, plain(a->m.memory.peak_bytes))
+GETTER(get_reserved, plain(a->m.memory.kv_reserved_bytes))
+GETTER(get_resident, plain(a->m.memory.kv_resident_bytes))
+GETTER(get_density, ((value){.v = a->m.agents_per_gib}))
+GETTER(get_largest, ((value){.v = (double)a->k_in_budget, .absent = a->k_in_budget < 0, .floor = a->k_capped}))
+
+static const metric_row ROWS[] = {
+    {"wall-clock", "s", V_SECONDS, G_LESS_X, get_wall, FROM_TIME},
+    {"effective output", "tok/s", V_RATE, G_MORE_X, get_rate, FROM_TIME},
+    {"TTFT cold p50", "ms", V_MILLIS, G_LESS_X, get_cold50, FROM_TIME},
+    {"TTFT cold p95", "ms", V_MILLIS, G_LESS_X, get_cold95, FROM_TIME},
+    {"TTFT warm p50", "ms", V_MILLIS, G_LESS_X, get_warm50, FROM_TIME},
+    {"TTFT warm p95", "ms", V_MILLIS, G_LESS_X, get_warm95, FROM_TIME},
+    {"ITL p50", "ms", V_MILLIS, G_LESS_X, get_itl50, FROM_TIME},
+    {"ITL p99", "ms", V_MILLIS, G_LESS_X, get_itl99, FROM_TIME},
+    {"queue wait p95", "ms", V_MILLIS, G_NONE, get_wait95, FROM_TIME},
+    {"device prefill", "s", V_SECONDS, G_LESS_X, get_prefill, FROM_TIME},
+    {"device decode", "s", V_SECONDS, G_LESS_X, get_decode, FROM_TIME},
+    {"device other", "s", V_SECONDS, G_NONE, get_other, FROM_TIME},
+    {"device idle", "s", V_SECONDS, G_NONE, get_idle, FROM_TIME},
+    {"prefix evaluations", "", V_COUNT, G_LESS_X, get_evals, FROM_TOKENS},
+    {"prompt tokens presented", "tok", V_COUNT, G_NONE, get_presented, FROM_TOKENS},
+    {"prompt tokens reused", "tok", V_COUNT, G_NONE, get_reused, FROM_TOKENS},
+    {"reused across agents", "tok", V_COUNT, G_NONE, get_cross, FROM_TOKENS},
+    {"prompt tokens computed", "tok", V_COUNT, G_LESS_X, get_computed, FROM_TOKENS},
+    {"output tokens", "tok", V_COUNT, G_NONE, get_output, FROM_TOKENS},
+    {"peak memory", "MiB", V_MIB, G_LESS_MIB, get_peak, FROM_MEMORY},
+    {"KV reserved", "MiB", V_MIB, G_LESS_MIB, get_reserved, FROM_MEMORY},
+    {"KV resident peak", "MiB", V_MIB, G_LESS_MIB, get_resident, FROM_MEMORY},
+    {"agents per GiB", "1/GiB", V_DENSITY, G_MORE_X, get_density, FROM_MEMORY},
+    {"largest K in budget", "", V_COUNT, G_NONE, get_largest, FROM_MEMORY},
+};
+enum { ROWS_N = sizeof ROWS / sizeof *ROWS };
+
+static const char *value_text(const view *v, const metric_row *row, value x, bool extrapolated) {
+    if (x.absent) return v->csv ? "" : "–";
+    const char *s = "";
+    if (v->csv) {
+        double scale = row->kind == V_MILLIS ? 1e3 : row->kind == V_MIB ? 1 / MIB : 1;
+        return arena_printf(v->mem, "%.15g", x.v * scale);
+    }
+    switch (row->kind) {
+    case V_SECONDS: s = fmt_s(v->mem, x.v); break;
+    case V_MILLIS: s = arena_printf(v->mem, "%.1f", x.v * 1e3); break;
+    case V_COUNT: s = fmt_count(v->mem, (int64_t)x.v); break;
+    case V_MIB: s = fmt_mib(v->mem, (int64_t)x.v); break;
+    case V_RATE:
+    case V_DENSITY:
+    case V_SHARE: s = arena_printf(v->mem, "%.2f", x.v); break;
+    }
+    return arena_printf(v->mem, "%s%s%s", x.floor ? "≥ " : "", s, x.timed && extrapolated ? " †" : "");
+}
+
+/* First arm against the baseline: how many times less time or more rate, or how many MiB less. */
+static const char *gain_text(const view *v, const metric_row *row, value first, value base) {
+    if (row->gain == G_NONE || first.absent || base.absent) return "";
+    if (row->gain == G_LESS_MIB) {
+        double less = (base.v - first.v) / MIB;
+        if (v->csv) return arena_printf(v->mem, "%.15g", less);
+        return arena_printf(v->mem, "%.1f MiB %s", less >= 0 ? less : -less, less >= 0 ? "less" : "more");
+    }
+    double over = row->gain == G_LESS_X ? base.v : first.v, under = row->gain == G_LESS_X ? first.v : base.v;
+    if (under <= 0 || over <= 0) return "";
+    return arena_printf(v->mem, v->csv ? "%.15g" : "%.2fx", over / under);
+}
+
+static prov row_prov(const view *v, const metric_row *row) {
+    prov p = PROV_WITNESSED;
+    for (size_t i = 0; i < v->p->arms_n; i++) {
+        const arm_result *a = &v->p->arms[i];
+        prov one = row->from == FROM_TIME ? a->time_prov : row->from == FROM_TOKENS ? PROV_DERIVED : a->m.memory.prov;
+        p = prov_weakest(p, one);
+    }
+    return p;
+}
+
+static bool row_empty(const view *v, const metric_row *row) {
+    bool zero_hides = row->get == get_other || row->get == get_cross;
+    for (size_t i = 0; i < v->p->arms_n; i++) {
+        value x = row->get(&v->p->arms[i]);
+        if (!x.absent && !(zero_hides && x.v == 0)) return false;
+    }
+    return true;
+}
+
+static void head_to_head(view *v) {
+    const projection *p = v->p;
+    bool gain = p->arms_n > 1;
+    size_t cols = p->arms_n + 3 + gain, at = 0;
+    const char *cells[TABLE_COLS_MAX];
+    v->t = table_new(v->mem, cols);
+    table_left(v->t, 1);
+    table_left(v->t, cols - 1);
+    cells[at++] = "metric";
+    cells[at++] = "unit";
+    for (size_t i = 0; i < p->arms_n; i++) cells[at++] = p->arms[i].arm->name;
+    if (gain) cells[at++] = v->csv ? "gain" : arena_printf(v->mem, "gain of %s", p->arms[0].arm->name);
+    cells[at++] = "provenance";
+    table_row(v->t, cells);
+    for (size_t r = 0; r < ROWS_N; r++) {
+        const metric_row *row = &ROWS[r];
+        if (!v->csv && row_empty(v, row)) continue;
+        at = 0;
+        cells[at++] = row->name;
+        cells[at++] = row->unit;
+        for (size_t i = 0; i < p->arms_n; i++)
+            cells[at++] = value_text(v, row, row->get(&p->arms[i]), p->arms[i].extrapolations_n > 0);
+        if (gain) cells[at++] = gain_text(v, row, row->get(&p->arms[0]), row->get(&p->arms[p->baseline]));
+        cells[at++] = PROV_UPPER[row_prov(v, row)];
+        table_row(v->t, cells);
+    }
+}
+
+/* ---- what stands around the table ---- */
+
+static const char *assumption_value(arena *mem, const assumption *a) {
+    if (a->what == TERM_DECODE_GAIN_CARD)
+        return arena_printf(mem, "of card %s at %lld tokens of context", a->gain_card_ref, (long long)a->context_tok);
+    if (a->what == TERM_KV_EXCLUDES_LAST_OUTPUT) return "yes";
+    if (a->what == TERM_DECODE_TOK_S && a->growth_frac >= 0)
+        return arena_printf(mem, "%.10g × (1 + %.10g (B − 1))", a->value, a->growth_frac);
+    if (a->what == TERM_DELTA_PREFILL_S && a->growth_frac > 0)
+        return arena_printf(mem, "%.10g × (1 + %.10g (K − 1))", a->value, a->growth_frac);
+    return arena_printf(mem, "%.10g", a->value);
+}
+
+static bool same_assumption(const assumption *a, const assumption *b) {
+    return a->what == b->what && a->value == b->value && a->growth_frac == b->growth_frac &&
+           strcmp(a->reason, b->reason) == 0;
+}
+
+/* Names of the arms that hold an assumption; "all arms" when everybody does. */
+static const char *holders(const view *v, const assumption *a) {
+    const char *names = "";
+    size_t n = 0;
+    for (size_t i = 0; i < v->p->arms_n; i++) {
+        const arm *b = v->p->arms[i].arm;
+        for (size_t j = 0; j < b->assume_n; j++) {
+            if (!same_assumption(a, &b->assume[j])) continue;
+            names = arena_printf(v->mem, "%s%s%s", names, n++ ? ", " : "", b->name);
+            break;
+        }
+    }
+    return n == v->p->arms_n && n > 1 ? "all arms" : names;
+}
+
+static bool listed_before(const view *v, size_t arm_i, size_t assume_i) {
+    const assumption *a = &v->p->arms[arm_i].arm->assume[assume_i];
+    for (size_t i = 0; i < arm_i; i++)
+        for (size_t j = 0; j < v->p->arms[i].arm->assume_n; j++)
+            if (same_assumption(a, &v->p->arms[i].arm->assume[j])) return true;
+    return false;
+}
+
+static void add_assumptions(const view *v, buf *out) {
+    bool any = false;
+    for (size_t i = 0; i < v->p->arms_n; i++) {
+        const arm *b = v->p->arms[i].arm;
+        for (size_t j = 0; j < b->assume_n; j++) {
+            const assumption *a = &b->assume[j];
+            if (listed_before(v, i, j)) continue;
+            if (!any) buf_add(out, "\nDeclared assumptions\n\n");
+            any = true;
+            buf_addf(out, "- %s = %s [%s] (%s): %s", TERM_NAMES[a->what], assumption_value(v->mem, a),
+                     PROV_UPPER[a->prov], holders(v, a), a->reason);
+            buf_addf(out, "%s%s\n", a->source ? "; source: " : "; no source", a->source ? a->source : "");
+        }
+    }
+}
+
+/* One bullet a text, with the arms it holds for. */
+static void add_notes(const view *v, buf *out, const char *title, bool extrapolations) {
+    bool any = false;
+    for (size_t i = 0; i < v->p->arms_n; i++) {
+        const arm_result *a = &v->p->arms[i];
+        size_t n = extrapolations ? a->extrapolations_n : a->notes_n;
+        const char *const *s = extrapolations ? a->extrapolations : a->notes;
+        for (size_t j = 0; j < n; j++) {
+            if (!any) buf_addf(out, "\n%s\n\n", title);
+            any = true;
+            buf_addf(out, "- %s: %s\n", a->arm->name, s[j]);
+        }
+    }
+}
+
+static void add_cards(const view *v, buf *out) {
+    for (size_t i = 0; i < v->p->arms_n; i++) {
+        const card *c = v->p->arms[i].arm->card;
+        bool seen = false;
+        for (size_t j = 0; j < i; j++) seen |= v->p->arms[j].arm->card == c || strcmp(v->p->arms[j].arm->card->id, c->id) == 0;
+        if (seen) continue;
+        buf_addf(out, "card      %s: %s %s, %s on %s [%s]\n", c->id, c->model, c->quant, c->engine.name, c->hardware.chip,
+                 PROV_UPPER[c->prov]);
+    }
+}
+
+static void add_head(const view *v, buf *out) {
+    const scenario *s = v->p->scenario;
+    const workload *w = &s->work;
+    prov worst = PROV_MODELED;
+    for (size_t i = 0; i < v->p->arms_n; i++) worst = prov_weakest(worst, v->p->arms[i].time_prov);
+    buf_addf(out, "[%s PROJECTION] replayed by a simulator; no part of this session ran on silicon\n", PROV_UPPER[worst]);
+    buf_addf(out, "scenario  %s: %s\n", s->id, s->title);
+    buf_addf(out, "workload  K = %" PRId64 " agents, H = %" PRId64 " turns, P = %" PRId64 " shared tokens, + %" PRId64
+                  " in / %" PRId64 " out a turn (%s), tool latency %.10g s\n",
+             w->K, w->H, w->P, w->turn_delta_in_tok, w->turn_out_tok, TURN_SHAPE_NAMES[w->shape],
+             (double)w->tool_latency_ns / 1e9);
+    add_cards(v, out);
+    for (size_t i = 0; i < s->overrides_n; i++) buf_addf(out, "set       %s\n", s->overrides[i]);
+    if (s->memory_budget_bytes > 0) buf_addf(out, "budget    %.2f GiB of memory\n", (double)s->memory_budget_bytes / GIB);
+}
+
+static void add_unmodeled(const view *v, buf *out) {
+    const scenario *s = v->p->scenario;
+    if (s->unmodeled_n > 0) buf_add(out, "\nNot modeled\n\n");
+    for (size_t i = 0; i < s->unmodeled_n; i++) buf_addf(out, "- %s\n", s->unmodeled[i]);
+}
+
+static void add_rules(const rule_result rules[RULES_N], buf *out) {
+    char line[400];
+    invariants_summary(rules, line, sizeof line);
+    buf_addf(out, "\nInvariants  %s\n", line);
+    bool any = false;
+    for (size_t i = 0; i < RULES_N; i++) {
+        const rule_result *r = &rules[i];
+        if (r->outcome == RULE_HOLDS || r->outcome == RULE_NEEDS_MORE_RUNS) continue;
+        if (!any) buf_add(out, "\n");
+        any = true;
+        buf_addf(out, "- %s (%s): %s\n", r->id, r->arm ? r->arm : "-", r->why);
+    }
+}
+
+static void report_text(view *v, const rule_result rules[RULES_N], bool md, buf *out) {
+    if (md) buf_add(out, "```text\n");
+    add_head(v, out);
+    buf_add(out, md ? "```\n\n" : "\n");
+    head_to_head(v);
+    table_markdown(v->t, out);
+    add_notes(v, out, "† Priced outside the measured range", true);
+    add_assumptions(v, out);
+    add_notes(v, out, "Taken as given", false);
+    add_unmodeled(v, out);
+    add_rules(rules, out);
+}
+
+void report_project_json(const projection *p, const rule_result rules[RULES_N], buf *out);
+
+void report_project(const projection *p, const rule_result rules[RULES_N], report_format f, arena *scratch, buf *out) {
+    view v = {.p = p, .mem = scratch, .csv = f == REPORT_CSV};
+    switch (f) {
+    case REPORT_JSON: report_project_json(p, rules, out); break;
+    case REPORT_CSV:
+        head_to_head(&v);
+        table_csv(v.t, out);
+        break;
+    case REPORT_MD:
+    case REPORT_TEXT: report_text(&v, rules, f == REPORT_MD, out); break;
+    }
+}

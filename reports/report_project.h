@@ -1,0 +1,18 @@
+/* A projection as a head-to-head table (text, Markdown, CSV) and as `ratecast.result/1` (JSON).
+ * The shape of the JSON is in reports/result.schema.json. */
+#ifndef RATECAST_REPORT_PROJECT_H
+#define RATECAST_REPORT_PROJECT_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "invariants.h"
+#include "project.h"
+
+#define RESULT_SCHEMA "ratecast.result/1"
+
+typedef enum report_format { REPORT_TEXT, REPORT_MD, REPORT_CSV, REPORT_JSON } report_format;
+
+/* Writes the report; `scratch` holds its strings. */
+void report_project(const projection *p, const rule_result rules[RULES_N], report_format f, arena *scratch, buf *out);
+
+#endif

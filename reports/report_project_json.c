@@ -1,0 +1,171 @@
+#include "base/jsonw.h"
+#include "report_project.h"
+
+#include <string.h>
+
+static void add_percentiles(cJSON *parent, const char *key, const percentiles *p) {
+    cJSON *o = jw_obj(parent, key);
+    jw_int(o, "n", p->n);
+    if (p->n == 0) return;
+    jw_ns_as_s(o, "p50_s", p->p50_ns);
+    jw_ns_as_s(o, "p95_s", p->p95_ns);
+    jw_ns_as_s(o, "p99_s", p->p99_ns);
+    jw_ns_as_s(o, "max_s", p->max_ns);
+    jw_num(o, "mean_s", p->mean_ns / 1e9);
+}
+
+static void add_memory(cJSON *parent, const memory_use *m) {
+    cJSON *o = jw_obj(parent, "memory");
+    jw_int(o, "peak_bytes", m->peak_bytes);
+    jw_int(o, "weights_bytes", m->weights_bytes);
+    jw_int(o, "kv_reserved_bytes", m->kv_reserved_bytes);
+    jw_int(o, "kv_resident_bytes", m->kv_resident_bytes);
+    jw_int(o, "kv_resident_tok", m->kv_resident_tok);
+    jw_int(o, "overhead_bytes", m->overhead_bytes);
+    jw_int(o, "recurrent_bytes", m->recurrent_bytes);
+    jw_bool(o, "overhead_known", m->overhead_known);
+    jw_bool(o, "recurrent_known", m->recurrent_known);
+    jw_str(o, "provenance", PROV_NAMES[m->prov]);
+}
+
+static void add_assumptions(cJSON *parent, const arm *a) {
+    cJSON *list = jw_arr(parent, "assumptions");
+    for (size_t i = 0; i < a->assume_n; i++) {
+        const assumption *s = &a->assume[i];
+        cJSON *o = jw_item(list);
+        jw_str(o, "term", TERM_NAMES[s->what]);
+        if (s->gain_card) {
+            jw_str(o, "card", s->gain_card->id);
+            jw_str(o, "card_sha256", s->gain_card->sha256);
+            jw_int(o, "context_tok", s->context_tok);
+        } else if (s->what != TERM_KV_EXCLUDES_LAST_OUTPUT) {
+            jw_num(o, "value", s->value);
+        }
+        if (s->what == TERM_DECODE_TOK_S && s->growth_frac >= 0) jw_num(o, "gain_per_seq_frac", s->growth_frac);
+        if (s->what == TERM_DELTA_PREFILL_S) jw_num(o, "growth_per_agent_frac", s->growth_frac);
+        jw_str(o, "provenance", PROV_NAMES[s->prov]);
+        jw_str(o, "reason", s->reason);
+        jw_str(o, "source", s->source);
+    }
+}
+
+static void add_strings(cJSON *o, const char *key, const char *const *s, size_t n) {
+    cJSON *list = jw_arr(o, key);
+    for (size_t i = 0; i < n; i++) cJSON_AddItemToArray(list, cJSON_CreateString(s[i]));
+}
+
+static void add_time(cJSON *o, const arm_result *r) {
+    jw_ns_as_s(o, "wall_s", r->sim.wall_ns);
+    cJSON *busy = jw_obj(o, "busy_s");
+    jw_ns_as_s(busy, "prefill", r->sim.prefill_ns);
+    jw_ns_as_s(busy, "decode", r->sim.decode_ns);
+    jw_ns_as_s(busy, "other", r->sim.other_ns);
+    jw_ns_as_s(o, "idle_s", r->sim.idle_ns);
+    cJSON *ttft = jw_obj(o, "ttft");
+    add_percentiles(ttft, "cold", &r->m.ttft_cold);
+    add_percentiles(ttft, "warm", &r->m.ttft_warm);
+    add_percentiles(ttft, "all", &r->m.ttft_all);
+    add_percentiles(o, "itl", &r->m.itl);
+    add_percentiles(o, "queue_wait", &r->m.queue_wait);
+    jw_num(o, "effective_tok_s", r->m.effective_tok_s);
+    jw_str(o, "provenance", PROV_NAMES[r->time_prov]);
+}
+
+static void add_arm(cJSON *list, const arm_result *r) {
+    cJSON *o = jw_item(list);
+    jw_str(o, "name", r->arm->name);
+    jw_str(o, "card", r->arm->card->id);
+    jw_str(o, "prefix_reuse", PREFIX_REUSE_NAMES[r->arm->reuse]);
+    jw_str(o, "batching", BATCHING_NAMES[r->arm->batch]);
+    jw_bool(o, "reuse_last_token", r->arm->reuse_last_token);
+    jw_int(o, "slots_n", r->arm->slots_n);
+    add_time(o, r);
+    cJSON *tok = jw_obj(o, "tokens");
+    jw_int(tok, "presented", r->sim.presented_tok);
+    jw_int(tok, "reused", r->sim.reused_tok);
+    jw_int(tok, "reused_across_agents", r->sim.reused_cross_tok);
+    jw_int(tok, "computed", r->sim.computed_tok);
+    jw_int(tok, "output", r->sim.output_tok);
+    jw_int(o, "prefix_evals", r->sim.prefix_evals);
+    add_memory(o, &r->m.memory);
+    jw_num(o, "agents_per_gib", r->m.agents_per_gib);
+    if (r->k_in_budget >= 0) {
+        jw_int(o, "largest_k_in_budget", r->k_in_budget);
+        jw_bool(o, "largest_k_capped", r->k_capped);
+    }
+    add_assumptions(o, r->arm);
+    add_strings(o, "extrapolations", r->extrapolations, r->extrapolations_n);
+    add_strings(o, "notes", r->notes, r->notes_n);
+}
+
+static void add_inputs(cJSON *root, const projection *p) {
+    const scenario *s = p->scenario;
+    cJSON *in = jw_obj(root, "inputs");
+    cJSON *sc = jw_obj(in, "scenario");
+    jw_str(sc, "id", s->id);
+    jw_str(sc, "sha256", s->sha256);
+    add_strings(in, "overrides", s->overrides, s->overrides_n);
+    cJSON *cards = jw_arr(in, "cards");
+    for (size_t i = 0; i < p->arms_n; i++) {
+        const card *c = p->arms[i].arm->card;
+        bool seen = false;
+        for (size_t j = 0; j < i; j++) seen |= strcmp(p->arms[j].arm->card->id, c->id) == 0;
+        if (seen) continue;
+        cJSON *o = jw_item(cards);
+        jw_str(o, "id", c->id);
+        jw_str(o, "sha256", c->sha256);
+        jw_str(o, "provenance", PROV_NAMES[c->prov]);
+    }
+}
+
+static void add_workload(cJSON *root, const scenario *s) {
+    const workload *w = &s->work;
+    cJSON *o = jw_obj(root, "workload");
+    jw_int(o, "K", w->K);
+    jw_int(o, "H", w->H);
+    jw_int(o, "P", w->P);
+    jw_int(o, "turn_delta_in_tok", w->turn_delta_in_tok);
+    jw_int(o, "turn_out_tok", w->turn_out_tok);
+    jw_str(o, "turn_shape", TURN_SHAPE_NAMES[w->shape]);
+    jw_ns_as_s(o, "tool_latency_s", w->tool_latency_ns);
+    if (s->memory_budget_bytes > 0) jw_int(root, "memory_budget_bytes", s->memory_budget_bytes);
+}
+
+static void add_rules(cJSON *root, const rule_result rules[RULES_N]) {
+    static const char *const OUTCOMES[] = {"holds", "cannot_tell", "needs_more_runs", "broken_by_assumption", "broken"};
+    cJSON *list = jw_arr(root, "invariants");
+    for (size_t i = 0; i < RULES_N; i++) {
+        cJSON *o = jw_item(list);
+        jw_str(o, "id", rules[i].id);
+        jw_str(o, "kind", rules[i].kind == RULE_ENGINE ? "engine" : "plausibility");
+        jw_str(o, "outcome", OUTCOMES[rules[i].outcome]);
+        jw_str(o, "arm", rules[i].arm);
+        jw_str(o, "why", rules[i].why);
+    }
+}
+
+void report_project_json(const projection *p, const rule_result rules[RULES_N], buf *out);
+
+void report_project_json(const projection *p, const rule_result rules[RULES_N], buf *out) {
+    cJSON *root = cJSON_CreateObject();
+    jw_str(root, "schema", RESULT_SCHEMA);
+    jw_str(root, "tool_version", RATECAST_VERSION);
+    jw_str(root, "scenario", p->scenario->id);
+    jw_str(root, "title", p->scenario->title);
+    add_inputs(root, p);
+    add_workload(root, p->scenario);
+    prov worst = PROV_MODELED;
+    for (size_t i = 0; i < p->arms_n; i++) worst = prov_weakest(worst, p->arms[i].time_prov);
+    jw_str(root, "provenance", PROV_NAMES[worst]);
+    cJSON *arms = jw_arr(root, "arms");
+    for (size_t i = 0; i < p->arms_n; i++) add_arm(arms, &p->arms[i]);
+    const arm_result *first = &p->arms[0], *base = &p->arms[p->baseline];
+    cJSON *gain = jw_obj(root, "gain");
+    jw_str(gain, "arm", first->arm->name);
+    jw_str(gain, "baseline", base->arm->name);
+    if (first->sim.wall_ns > 0) jw_num(gain, "wall_x", (double)base->sim.wall_ns / (double)first->sim.wall_ns);
+    add_strings(root, "unmodeled", p->scenario->unmodeled, p->scenario->unmodeled_n);
+    add_rules(root, rules);
+    jw_print(root, out);
+    cJSON_Delete(root);
+}
