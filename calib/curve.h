@@ -4,9 +4,10 @@
  *
  *     t = T(n) + k_dec(B) * sum of contexts + k0 * sum of d_j + k1 * sum of (n_j d_j + n_j^2 / 2)
  *
- * (design model, section 1): T is the weight-bound part, the k terms are attention over what the KV cache holds.
- * The two curves here are what a card alone says about it: step *time* is interpolated, never tok/s, piecewise
- * linear between measured batch sizes, linear in context. Measured falls stay; nothing is smoothed.
+ * (design model, section 1): T is the weight-bound part, the k terms are attention over what the KV
+ * cache holds. The two curves here are what a card alone says about it: step *time* is
+ * interpolated, never tok/s, piecewise linear between measured batch sizes, linear in context.
+ * Measured falls stay; nothing is smoothed.
  */
 #ifndef RATECAST_CURVE_H
 #define RATECAST_CURVE_H
@@ -22,44 +23,49 @@
 typedef struct decode_curve {
     const double *batch_n, *a_s, *k_s; /* n knots, rising batch_n */
     size_t n;
-    int64_t context_min_tok, context_max_tok; /* measured range; 0, 0 when no point states its context */
+    int64_t context_min_tok,
+        context_max_tok; /* measured range; 0, 0 when no point states its context */
 } decode_curve;
 
-/* `k_declared_s` >= 0 replaces what the card says about context (and lets points without a stated context
- * count); < 0: from the card. E_REFUSED with the measurement that would help: no decode points, no stated context,
- * one context only. */
-MUST_USE err_code decode_curve_fit(const card *c, double k_declared_s, arena *mem, decode_curve *out, err *e);
+/* `k_declared_s` >= 0 replaces what the card says about context (and lets points without a stated
+ * context count); < 0: from the card. E_REFUSED with the measurement that would help: no decode
+ * points, no stated context, one context only. */
+MUST_USE err_code decode_curve_fit(const card *c, double k_declared_s, arena *mem,
+                                   decode_curve *out, err *e);
 
 typedef struct decode_step {
     double a_s, k_s;
     bool extrapolated; /* batch_n outside the measured ones */
 } decode_step;
 
-/* Beyond the largest measured batch the last segment is continued (never falling). Needs n >= 2 there. */
+/* Beyond the largest measured batch the last segment is continued (never falling). Needs n >= 2
+ * there. */
 decode_step decode_curve_at(const decode_curve *d, int64_t batch_n);
 
 /* ---- prefill: n new tokens at depth d, as steps of n_ubatch rows ---- */
 
 typedef struct prefill_curve {
     int64_t n_ubatch;
-    bool n_ubatch_assumed;       /* the card does not state it: 512, the llama.cpp default */
-    const double *rows_n, *T_s;  /* n knots: weight-bound time of one step of that many rows */
+    bool n_ubatch_assumed;      /* the card does not state it: 512, the llama.cpp default */
+    const double *rows_n, *T_s; /* n knots: weight-bound time of one step of that many rows */
     size_t n;
-    size_t anchors_n;            /* the first knots are decode steps a(B), not prefill measurements */
-    double k0_s, k1_s;           /* attention, see the top */
-    double floor_s;              /* no step is faster: a(1), one pass over the weights; 0: not known */
-    int64_t rows_min_tok;        /* smallest measured prefill */
-    int64_t context_max_tok;     /* largest measured depth + new tokens */
-    double worst_residual_frac;  /* of the fit, over the points used */
+    size_t anchors_n;        /* the first knots are decode steps a(B), not prefill measurements */
+    double k0_s, k1_s;       /* attention, see the top */
+    double floor_s;          /* no step is faster: a(1), one pass over the weights; 0: not known */
+    int64_t rows_min_tok;    /* smallest measured prefill */
+    int64_t context_max_tok; /* largest measured depth + new tokens */
+    double worst_residual_frac; /* of the fit, over the points used */
 } prefill_curve;
 
-/* `decode` may be NULL (a prefill-only card). `k1_declared_s` as above. Least squares over all used points of one
- * prompt at the card's micro-batch. E_REFUSED: no point with a stated length, or attention over depth not
- * identifiable (one length at one depth only). */
-MUST_USE err_code prefill_curve_fit(const card *c, const decode_curve *decode, double k1_declared_s, arena *mem,
-                                    prefill_curve *out, err *e);
+/* `decode` may be NULL (a prefill-only card). `k1_declared_s` as above. Least squares over all used
+ * points of one prompt at the card's micro-batch. E_REFUSED: no point with a stated length, or
+ * attention over depth not identifiable (one length at one depth only). */
+MUST_USE err_code prefill_curve_fit(const card *c, const decode_curve *decode, double k1_declared_s,
+                                    arena *mem, prefill_curve *out, err *e);
 /* Seconds to compute n >= 1 new tokens behind depth_tok that are in the cache. */
 double prefill_curve_s(const prefill_curve *p, int64_t n_tok, int64_t depth_tok);
+/* Its attention part alone: k0 and k1. */
+double prefill_curve_attention_s(const prefill_curve *p, int64_t n_tok, int64_t depth_tok);
 /* Weight-bound time of one step of `rows` <= n_ubatch rows. */
 double prefill_curve_step_s(const prefill_curve *p, double rows);
 

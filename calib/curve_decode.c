@@ -6,6 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+enum { BATCHES_MAX = 1024 };
+
 /* The points of one batch size, gathered for the line fit. */
 typedef struct group {
     double *sum_context, *step_s, *weight;
@@ -60,10 +62,12 @@ static double offset_with(const group *g, double k_s) {
     return fmax(sum / weights, 0);
 }
 
-/* a and k of one batch size by weighted least squares. A context slope below zero is noise: it becomes 0. */
+/* a and k of one batch size by weighted least squares. A context slope below zero is noise: it
+ * becomes 0. */
 static void fit_line(const group *g, double *a_s, double *k_s) {
     double cov00, cov01, cov11, chisq;
-    gsl_fit_wlinear(g->sum_context, 1, g->weight, 1, g->step_s, 1, g->n, a_s, k_s, &cov00, &cov01, &cov11, &chisq);
+    gsl_fit_wlinear(g->sum_context, 1, g->weight, 1, g->step_s, 1, g->n, a_s, k_s, &cov00, &cov01,
+                    &cov11, &chisq);
     if (*k_s >= 0 && *a_s > 0) return;
     *k_s = fmax(*k_s, 0);
     if (*a_s <= 0) *k_s = 0;
@@ -88,14 +92,16 @@ static void context_range(const card *c, decode_curve *out) {
     for (size_t i = 0; i < c->decode_n; i++) {
         const decode_point *p = &c->decode[i];
         if (!usable(p, true)) continue;
-        if (out->context_max_tok == 0 || p->context_tok < out->context_min_tok) out->context_min_tok = p->context_tok;
+        if (out->context_max_tok == 0 || p->context_tok < out->context_min_tok)
+            out->context_min_tok = p->context_tok;
         if (p->context_tok > out->context_max_tok) out->context_max_tok = p->context_tok;
     }
 }
 
-/* Fills a and k of every knot. `own_k` is scratch: slopes that a batch size has of its own, else NaN. */
-static err_code fit_knots(const card *c, double k_declared_s, const int64_t *batches, group *g, double *own_k,
-                          double *a_s, double *k_s, const decode_curve *d, err *e) {
+/* Fills a and k of every knot. `own_k` is scratch: slopes that a batch size has of its own, else
+ * NaN. */
+static err_code fit_knots(const card *c, double k_declared_s, const int64_t *batches, group *g,
+                          double *own_k, double *a_s, double *k_s, const decode_curve *d, err *e) {
     bool declared = k_declared_s >= 0;
     for (size_t i = 0; i < d->n; i++) {
         gather(c, batches[i], !declared, g);
@@ -106,16 +112,24 @@ static err_code fit_knots(const card *c, double k_declared_s, const int64_t *bat
         k_s[i] = nearest_slope(d->batch_n, own_k, d->n, i); /* its own where it has one */
         if (isnan(k_s[i]))
             return err_set(e, E_REFUSED, c->id,
-                           "every decode batch has one context only, so attention over context is not known: measure "
+                           "every decode batch has one context only, so attention over context is "
+                           "not known: measure "
                            "`llama-batched-bench -npp 2048,8192 -ntg 64 -npl 1,2,4,8` or declare "
                            "decode_context_s_per_tok");
         gather(c, batches[i], !declared, g);
         if (declared || isnan(own_k[i])) a_s[i] = offset_with(g, k_s[i]);
+        if (a_s[i] <= 0)
+            return err_set(e, E_REFUSED, c->id,
+                           "attention of %.6g s per sequence and context token is more than the "
+                           "measured step at B = "
+                           "%.0f takes: nothing is left for the weights",
+                           k_s[i], d->batch_n[i]);
     }
     return OK;
 }
 
-err_code decode_curve_fit(const card *c, double k_declared_s, arena *mem, decode_curve *out, err *e) {
+err_code decode_curve_fit(const card *c, double k_declared_s, arena *mem, decode_curve *out,
+                          err *e) {
     *out = (decode_curve){0};
     bool need_context = k_declared_s < 0;
     int64_t *batches = ARENA_ARRAY(mem, int64_t, c->decode_n);
@@ -126,16 +140,22 @@ err_code decode_curve_fit(const card *c, double k_declared_s, arena *mem, decode
         return err_set(e, E_LIMIT, c->id, "does not fit the memory budget");
     if (distinct_batches(c, false, batches) == 0)
         return err_set(e, E_REFUSED, c->id,
-                       "card has no decode point (prefill only): measure `llama-batched-bench -npl 1,2,4,8` or declare "
+                       "card has no decode point (prefill only): measure `llama-batched-bench -npl "
+                       "1,2,4,8` or declare "
                        "decode_tok_s");
     size_t n = distinct_batches(c, need_context, batches);
     if (n == 0)
         return err_set(e, E_REFUSED, c->id,
-                       "no decode point states its context: measure `llama-batched-bench -npp 2048,8192 -ntg 64 -npl "
+                       "no decode point states its context: measure `llama-batched-bench -npp "
+                       "2048,8192 -ntg 64 -npl "
                        "1,2,4,8` or declare decode_context_s_per_tok");
     double *batch_n = ARENA_ARRAY(mem, double, n), *a_s = ARENA_ARRAY(mem, double, n);
     double *k_s = ARENA_ARRAY(mem, double, n), *own_k = ARENA_ARRAY(mem, double, n);
-    if (!batch_n || !a_s || !k_s || !own_k) return err_set(e, E_LIMIT, c->id, "does not fit the memory budget");
+    if (!batch_n || !a_s || !k_s || !own_k)
+        return err_set(e, E_LIMIT, c->id, "does not fit the memory budget");
+    if (n > BATCHES_MAX)
+        return err_set(e, E_LIMIT, c->id, "found %zu decode batch sizes, expected at most %d", n,
+                       BATCHES_MAX);
     for (size_t i = 0; i < n; i++) batch_n[i] = (double)batches[i];
     *out = (decode_curve){.batch_n = batch_n, .a_s = a_s, .k_s = k_s, .n = n};
     if (fit_knots(c, k_declared_s, batches, &g, own_k, a_s, k_s, out, e)) return e->code;
@@ -143,7 +163,8 @@ err_code decode_curve_fit(const card *c, double k_declared_s, arena *mem, decode
     return OK;
 }
 
-/* Piecewise linear inside the knots; `y` continued by its last segment, never falling, beyond them. */
+/* Piecewise linear inside the knots; `y` continued by its last segment, never falling, beyond them.
+ */
 static double at(const decode_curve *d, const double *y, double batch_n) {
     size_t last = d->n - 1;
     if (batch_n <= d->batch_n[0]) return y[0];

@@ -9,21 +9,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { UBATCH_DEFAULT = 512 };
+/* The limits keep the fit a matter of milliseconds; a dense sweep of lengths has a few dozen. */
+enum { UBATCH_DEFAULT = 512, KNOTS_MAX = 128, CELLS_MAX = 4096 };
 
-/* One (length, depth): repetitions of all points with that key are pooled before the warm sample is taken, so that
- * a single cold cell of one tool does not stand beside the warm one of another. */
+/* One (length, depth): repetitions of all points with that key are pooled before the warm sample is
+ * taken, so that a single cold cell of one tool does not stand beside the warm one of another. */
 typedef struct cell {
     int64_t n_tok, depth_tok;
     double s;
 } cell;
 
 static bool usable(const prefill_point *p, int64_t n_ubatch) {
-    return !p->origin.excluded && p->n_prompt_tok > 0 && p->batch_n == 1 && (p->n_ubatch == 0 || p->n_ubatch == n_ubatch);
+    return !p->origin.excluded && p->n_prompt_tok > 0 && p->batch_n == 1 &&
+           (p->n_ubatch == 0 || p->n_ubatch == n_ubatch);
 }
 
 static int cmp_point(const void *a, const void *b) {
-    const prefill_point *x = *(const prefill_point *const *)a, *y = *(const prefill_point *const *)b;
+    const prefill_point *x = *(const prefill_point *const *)a,
+                        *y = *(const prefill_point *const *)b;
     if (x->n_prompt_tok != y->n_prompt_tok) return x->n_prompt_tok < y->n_prompt_tok ? -1 : 1;
     if (x->depth_tok != y->depth_tok) return x->depth_tok < y->depth_tok ? -1 : 1;
     return (x > y) - (x < y);
@@ -62,10 +65,11 @@ static cell *pool_cells(const card *c, int64_t n_ubatch, arena *mem, size_t *n) 
 
 /* ---- knots ---- */
 
-/* Row counts that get a T of their own: measured lengths up to the micro-batch, and the micro-batch itself once a
- * longer prompt was measured; below the smallest of them the decode steps stand in (T is one curve of rows). */
-static void make_knots(const cell *cells, size_t n, const decode_curve *d, prefill_curve *p, double *rows_n,
-                       double *T_s) {
+/* Row counts that get a T of their own: measured lengths up to the micro-batch, and the micro-batch
+ * itself once a longer prompt was measured; below the smallest of them the decode steps stand in (T
+ * is one curve of rows). */
+static void make_knots(const cell *cells, size_t n, const decode_curve *d, prefill_curve *p,
+                       double *rows_n, double *T_s) {
     double ub = (double)p->n_ubatch, first = HUGE_VAL;
     for (size_t i = 0; i < n; i++) first = fmin(first, fmin((double)cells[i].n_tok, ub));
     p->n = 0;
@@ -83,12 +87,13 @@ static void make_knots(const cell *cells, size_t n, const decode_curve *d, prefi
     p->T_s = T_s;
 }
 
-/* Where `rows` lies among the knots: T = (1 - f) T[i] + f T[i + 1]. Held below the first knot; the last segment is
- * continued above the last (f > 1). */
+/* Where `rows` lies among the knots: T = (1 - f) T[i] + f T[i + 1]. Held below the first knot; the
+ * last segment is continued above the last (f > 1). */
 static size_t locate(const prefill_curve *p, double rows, double *f) {
     *f = 0;
     if (p->n == 1 || rows <= p->rows_n[0]) return 0;
-    size_t i = rows >= p->rows_n[p->n - 1] ? p->n - 2 : gsl_interp_bsearch(p->rows_n, rows, 0, p->n - 1);
+    size_t i =
+        rows >= p->rows_n[p->n - 1] ? p->n - 2 : gsl_interp_bsearch(p->rows_n, rows, 0, p->n - 1);
     *f = (rows - p->rows_n[i]) / (p->rows_n[i + 1] - p->rows_n[i]);
     return i;
 }
@@ -101,7 +106,8 @@ typedef struct design {
     size_t params; /* free knots, then k0, then k1 */
 } design;
 
-/* Adds `times` steps of `rows` rows to the row of the design matrix; known anchors go to the right-hand side. */
+/* Adds `times` steps of `rows` rows to the row of the design matrix; known anchors go to the
+ * right-hand side. */
 static void add_steps(const design *g, double *row, double *rhs, double rows, double times) {
     double f;
     size_t i = locate(g->p, rows, &f);
@@ -109,8 +115,10 @@ static void add_steps(const design *g, double *row, double *rhs, double rows, do
         double w = times * (side ? f : 1 - f);
         size_t knot = i + side;
         if (w == 0) continue;
-        if (knot < g->p->anchors_n) *rhs -= w * g->p->T_s[knot];
-        else row[knot - g->p->anchors_n] += w;
+        if (knot < g->p->anchors_n)
+            *rhs -= w * g->p->T_s[knot];
+        else
+            row[knot - g->p->anchors_n] += w;
     }
 }
 
@@ -127,7 +135,8 @@ static double pair_count(int64_t n_tok, int64_t depth_tok) {
     return n * (double)depth_tok + n * n / 2;
 }
 
-static void design_row(const design *g, const cell *c, double k1_declared_s, double *row, double *rhs) {
+static void design_row(const design *g, const cell *c, double k1_declared_s, double *row,
+                       double *rhs) {
     int64_t ub = g->p->n_ubatch;
     memset(row, 0, g->params * sizeof *row);
     *rhs = c->s;
@@ -135,15 +144,20 @@ static void design_row(const design *g, const cell *c, double k1_declared_s, dou
     if (c->n_tok % ub) add_steps(g, row, rhs, (double)(c->n_tok % ub), 1);
     size_t at = g->p->n - g->p->anchors_n;
     if (g->use_k0) row[at++] = sum_depths(c->n_tok, c->depth_tok, ub);
-    if (g->use_k1) row[at++] = pair_count(c->n_tok, c->depth_tok);
-    else if (k1_declared_s >= 0) *rhs -= k1_declared_s * pair_count(c->n_tok, c->depth_tok);
+    if (g->use_k1)
+        row[at++] = pair_count(c->n_tok, c->depth_tok);
+    else if (k1_declared_s >= 0)
+        *rhs -= k1_declared_s * pair_count(c->n_tok, c->depth_tok);
 }
 
-/* Solves; false when the system does not have full rank, or gives an attention term or a step below zero. */
-static bool solve(const design *g, const cell *cells, size_t n, double k1_declared_s, double *T_s, prefill_curve *p) {
+/* Solves; false when the system does not have full rank, or gives an attention term or a step below
+ * zero. */
+static bool solve(const design *g, const cell *cells, size_t n, double k1_declared_s, double *T_s,
+                  prefill_curve *p) {
     if (n < g->params) return false;
     gsl_matrix *X = gsl_matrix_calloc(n, g->params), *cov = gsl_matrix_alloc(g->params, g->params);
-    gsl_vector *y = gsl_vector_alloc(n), *w = gsl_vector_alloc(n), *b = gsl_vector_calloc(g->params);
+    gsl_vector *y = gsl_vector_alloc(n), *w = gsl_vector_alloc(n),
+               *b = gsl_vector_calloc(g->params);
     gsl_multifit_linear_workspace *ws = gsl_multifit_linear_alloc(n, g->params);
     bool ok = X && cov && y && w && b && ws;
     for (size_t i = 0; ok && i < n; i++) {
@@ -152,7 +166,8 @@ static bool solve(const design *g, const cell *cells, size_t n, double k1_declar
     }
     double chisq;
     size_t rank = 0;
-    ok = ok && gsl_multifit_wlinear_tsvd(X, w, y, 1e-9, b, cov, &chisq, &rank, ws) == GSL_SUCCESS && rank == g->params;
+    ok = ok && gsl_multifit_wlinear_tsvd(X, w, y, 1e-9, b, cov, &chisq, &rank, ws) == GSL_SUCCESS &&
+         rank == g->params;
     for (size_t i = 0; ok && i < g->params; i++) ok = gsl_vector_get(b, i) >= 0;
     if (ok) {
         size_t free_n = p->n - p->anchors_n, at = free_n;
@@ -173,43 +188,54 @@ static bool fit(const cell *cells, size_t n, double k1_declared_s, double *T_s, 
     size_t free_n = p->n - p->anchors_n;
     bool declared = k1_declared_s >= 0;
     const design tries[] = {
-        {p, true, true, free_n + 2},   /* depth points: both attention terms */
-        {p, false, true, free_n + 1},  /* long prompts only */
-        {p, false, false, free_n},     /* attention declared, or measured as none */
+        {p, true, true, free_n + 2},  /* depth points: both attention terms */
+        {p, false, true, free_n + 1}, /* long prompts only */
+        {p, false, false, free_n},    /* attention declared, or measured as none */
     };
     for (size_t i = declared ? 2 : 0; i < sizeof tries / sizeof *tries; i++)
         if (solve(&tries[i], cells, n, k1_declared_s, T_s, p)) return true;
     return false;
 }
 
-/* Attention is identifiable when the work per step varies: two depths, or two lengths beyond the micro-batch. */
+/* Attention is identifiable when the work per step varies: two depths, or two lengths beyond the
+ * micro-batch. */
 static bool sees_attention(const cell *cells, size_t n, int64_t ub) {
     size_t longer = 0;
     for (size_t i = 0; i < n; i++) {
         longer += cells[i].depth_tok == 0 && cells[i].n_tok >= ub;
         for (size_t j = 0; j < i; j++)
-            if (cells[i].n_tok == cells[j].n_tok) return true; /* another depth: keys are distinct */
+            if (cells[i].n_tok == cells[j].n_tok)
+                return true; /* another depth: keys are distinct */
     }
     return longer >= 2;
 }
 
-err_code prefill_curve_fit(const card *c, const decode_curve *decode, double k1_declared_s, arena *mem,
-                           prefill_curve *out, err *e) {
+err_code prefill_curve_fit(const card *c, const decode_curve *decode, double k1_declared_s,
+                           arena *mem, prefill_curve *out, err *e) {
     *out = (prefill_curve){.n_ubatch = c->engine.n_ubatch ? c->engine.n_ubatch : UBATCH_DEFAULT,
                            .n_ubatch_assumed = c->engine.n_ubatch == 0};
     size_t n = 0, knots = c->prefill_n + 1 + (decode ? decode->n : 0);
     const cell *cells = pool_cells(c, out->n_ubatch, mem, &n);
     double *rows_n = ARENA_ARRAY(mem, double, knots), *T_s = ARENA_ARRAY(mem, double, knots);
-    if (!cells || !rows_n || !T_s) return err_set(e, E_LIMIT, c->id, "does not fit the memory budget");
+    if (!cells || !rows_n || !T_s)
+        return err_set(e, E_LIMIT, c->id, "does not fit the memory budget");
     if (n == 0)
         return err_set(e, E_REFUSED, c->id,
-                       "card has no prefill point with a stated length: measure `llama-bench -n 0 -p 128,512,4096 -d "
+                       "card has no prefill point with a stated length: measure `llama-bench -n 0 "
+                       "-p 128,512,4096 -d "
                        "0,4096` or declare prefill_tok_s");
     if (k1_declared_s < 0 && !sees_attention(cells, n, out->n_ubatch))
         return err_set(e, E_REFUSED, c->id,
-                       "prefill is measured at one length and depth only, so attention over context is not known: "
-                       "measure `llama-bench -n 0 -p 128,512,4096 -d 0,4096` or declare prefill_context_s_per_tok2");
+                       "prefill is measured at one length and depth only, so attention over "
+                       "context is not known: "
+                       "measure `llama-bench -n 0 -p 128,512,4096 -d 0,4096` or declare "
+                       "prefill_context_s_per_tok2");
     make_knots(cells, n, decode, out, rows_n, T_s);
+    if (n > CELLS_MAX || out->n - out->anchors_n > KNOTS_MAX)
+        return err_set(e, E_LIMIT, c->id,
+                       "found %zu prefill cells with %zu lengths up to the micro-batch, expected "
+                       "at most %d and %d",
+                       n, out->n - out->anchors_n, CELLS_MAX, KNOTS_MAX);
     if (!fit(cells, n, k1_declared_s, T_s, out))
         return err_set(e, E_REFUSED, c->id, "the %zu prefill points fit no step-time curve", n);
     out->floor_s = decode && decode->batch_n[0] == 1 ? decode->a_s[0] : 0;
@@ -227,14 +253,20 @@ double prefill_curve_step_s(const prefill_curve *p, double rows) {
     double f;
     size_t i = locate(p, rows, &f);
     double T = f == 0 ? p->T_s[i] : p->T_s[i] + f * (p->T_s[i + 1] - p->T_s[i]);
-    if (p->n == 1 && rows > p->rows_n[0]) T = p->T_s[0] * rows / p->rows_n[0]; /* one knot: its rate */
-    if (f > 1 && p->T_s[i + 1] < p->T_s[i]) T = p->T_s[i + 1];             /* never falling beyond the last */
+    if (p->n == 1 && rows > p->rows_n[0])
+        T = p->T_s[0] * rows / p->rows_n[0];                   /* one knot: its rate */
+    if (f > 1 && p->T_s[i + 1] < p->T_s[i]) T = p->T_s[i + 1]; /* never falling beyond the last */
     return fmax(T, p->floor_s);
+}
+
+double prefill_curve_attention_s(const prefill_curve *p, int64_t n_tok, int64_t depth_tok) {
+    return p->k0_s * sum_depths(n_tok, depth_tok, p->n_ubatch) +
+           p->k1_s * pair_count(n_tok, depth_tok);
 }
 
 double prefill_curve_s(const prefill_curve *p, int64_t n_tok, int64_t depth_tok) {
     int64_t full = n_tok / p->n_ubatch, rest = n_tok % p->n_ubatch;
     double t = full > 0 ? (double)full * prefill_curve_step_s(p, (double)p->n_ubatch) : 0;
     if (rest > 0) t += prefill_curve_step_s(p, (double)rest);
-    return t + p->k0_s * sum_depths(n_tok, depth_tok, p->n_ubatch) + p->k1_s * pair_count(n_tok, depth_tok);
+    return t + prefill_curve_attention_s(p, n_tok, depth_tok);
 }

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 struct cost {
@@ -10,7 +11,8 @@ struct cost {
     decode_curve decode;
     prefill_curve prefill;
     bool decode_from_card, prefill_from_card; /* the curve is fitted */
-    /* decode_gain_card: own B = 1 step times the other card's step(B) / step(1) at gain_context_tok */
+    /* decode_gain_card: own B = 1 step times the other card's step(B) / step(1) at gain_context_tok
+     */
     decode_curve gain;
     bool has_gain;
     double own_step1_s;
@@ -36,11 +38,15 @@ static double declared(const cost *c, term what, double otherwise) {
 /* ---- set-up: what is missing is refused here, so that prices cannot fail ---- */
 
 static err_code refuse_batch(const cost *c, int64_t batch_max, err *e) {
-    return err_set(e, E_REFUSED, c->arm->card->id,
-                   "decode is known at one batch size only, but arm \"%s\" decodes up to %lld sequences together: "
-                   "measure `llama-batched-bench -npl 1,2,%lld`, or declare decode_gain_card or decode_tok_s with "
-                   "gain_per_seq_frac",
-                   c->arm->name, (long long)batch_max, (long long)batch_max);
+    char sizes[64];
+    snprintf(sizes, sizeof sizes, batch_max > 2 ? "1,2,%lld" : "1,%lld", (long long)batch_max);
+    return err_set(
+        e, E_REFUSED, c->arm->card->id,
+        "decode is known at one batch size only, but arm \"%s\" decodes up to %lld sequences "
+        "together: "
+        "measure `llama-batched-bench -npl %s`, or declare decode_gain_card or decode_tok_s with "
+        "gain_per_seq_frac",
+        c->arm->name, (long long)batch_max, sizes);
 }
 
 static err_code set_up_gain(cost *c, arena *mem, err *e) {
@@ -48,8 +54,10 @@ static err_code set_up_gain(cost *c, arena *mem, err *e) {
     if (!g) return OK;
     if (decode_curve_fit(g->gain_card, -1, mem, &c->gain, e)) return e->code;
     if (c->gain.n < 2)
-        return err_set(e, E_REFUSED, g->gain_card->id,
-                       "a batching gain needs decode points at two batch sizes or more, the card has %zu", c->gain.n);
+        return err_set(
+            e, E_REFUSED, g->gain_card->id,
+            "a batching gain needs decode points at two batch sizes or more, the card has %zu",
+            c->gain.n);
     c->has_gain = true;
     return OK;
 }
@@ -62,15 +70,18 @@ static err_code set_up_decode(cost *c, int64_t batch_max, arena *mem, err *e) {
         c->decode_from_card = true;
         c->own_step1_s = c->decode.a_s[0];
         if (c->has_gain && c->decode.batch_n[0] != 1)
-            return err_set(e, E_REFUSED, c->arm->card->id, "decode_gain_card needs the card's own B = 1 decode point");
+            return err_set(e, E_REFUSED, c->arm->card->id,
+                           "decode_gain_card needs the card's own B = 1 decode point");
         if (batch_max > 1 && c->decode.n < 2 && !c->has_gain) return refuse_batch(c, batch_max, e);
         return OK;
     }
     c->own_step1_s = 1 / rate->value;
-    if (batch_max > 1 && rate->growth_frac < 0 && !c->has_gain) return refuse_batch(c, batch_max, e);
+    if (batch_max > 1 && rate->growth_frac < 0 && !c->has_gain)
+        return refuse_batch(c, batch_max, e);
     /* the card's own curve, where it has one, still says where the floor is */
     err ignored = {0};
-    c->decode_from_card = decode_curve_fit(c->arm->card, c->context_s, mem, &c->decode, &ignored) == OK;
+    c->decode_from_card =
+        decode_curve_fit(c->arm->card, c->context_s, mem, &c->decode, &ignored) == OK;
     return OK;
 }
 
@@ -79,7 +90,8 @@ static err_code set_up_prefill(cost *c, arena *mem, err *e) {
     double k1_s = declared(c, TERM_PREFILL_CONTEXT_S_PER_TOK2, -1);
     if (cost_assumes(c, TERM_PREFILL_TOK_S)) {
         err ignored = {0};
-        c->prefill_from_card = prefill_curve_fit(c->arm->card, anchors, k1_s, mem, &c->prefill, &ignored) == OK;
+        c->prefill_from_card =
+            prefill_curve_fit(c->arm->card, anchors, k1_s, mem, &c->prefill, &ignored) == OK;
         return OK;
     }
     if (prefill_curve_fit(c->arm->card, anchors, k1_s, mem, &c->prefill, e)) return e->code;
@@ -93,19 +105,30 @@ static err_code check_memory(const cost *c, err *e) {
                        "card does not state weights_bytes: add it or declare weights_bytes");
     if (!cost_assumes(c, TERM_KV_BYTES_PER_TOK) && card_kv_bytes_per_tok(c->arm->card) == 0)
         return err_set(e, E_REFUSED, c->arm->card->id,
-                       "card does not state full_attention_layers, kv_heads, head_dim and kv_element_bytes: add them or "
+                       "card does not state full_attention_layers, kv_heads, head_dim and "
+                       "kv_element_bytes: add them or "
                        "declare kv_bytes_per_tok");
     return OK;
 }
 
-err_code cost_new(const arm *a, const workload *w, int64_t batch_max, arena *mem, const cost **out, err *e) {
+/* A declared time for a whole delta cannot be cut into the pieces of a mixed iteration. */
+static err_code check_mixed(const cost *c, err *e) {
+    if (c->arm->prefill != PREFILL_MIXED || !cost_assumes(c, TERM_DELTA_PREFILL_S)) return OK;
+    return err_set(e, E_REFUSED, c->arm->name,
+                   "delta_prefill_s prices whole deltas: it needs prefill exclusive");
+}
+
+err_code cost_new(const arm *a, const workload *w, int64_t batch_max, arena *mem, const cost **out,
+                  err *e) {
     cost *c = ARENA_NEW(mem, cost);
     if (!c) return err_set(e, E_LIMIT, a->name, "does not fit the memory budget");
     c->arm = a;
     c->work = w;
     c->host_step_s = declared(c, TERM_HOST_STEP_S, 0);
     c->context_s = declared(c, TERM_DECODE_CONTEXT_S_PER_TOK, -1);
-    if (set_up_decode(c, batch_max, mem, e) || set_up_prefill(c, mem, e) || check_memory(c, e)) return e->code;
+    if (set_up_decode(c, batch_max, mem, e) || set_up_prefill(c, mem, e) || check_memory(c, e) ||
+        check_mixed(c, e))
+        return e->code;
     *out = c;
     return OK;
 }
@@ -134,8 +157,10 @@ decode_price cost_decode(const cost *c, int64_t batch_n) {
     const assumption *rate = cost_assumes(c, TERM_DECODE_TOK_S);
     double b = (double)batch_n;
     decode_step own = {.a_s = c->own_step1_s, .k_s = fmax(c->context_s, 0)};
-    if (!rate && !c->has_gain) own = decode_curve_at(&c->decode, batch_n);
-    else if (rate && rate->growth_frac >= 0) own.a_s = b / (rate->value * (1 + rate->growth_frac * (b - 1)));
+    if (!rate && !c->has_gain)
+        own = decode_curve_at(&c->decode, batch_n);
+    else if (rate && rate->growth_frac >= 0)
+        own.a_s = b / (rate->value * (1 + rate->growth_frac * (b - 1)));
     if (c->has_gain) {
         const assumption *g = cost_assumes(c, TERM_DECODE_GAIN_CARD);
         decode_step one = decode_curve_at(&c->gain, 1), many = decode_curve_at(&c->gain, batch_n);
@@ -158,33 +183,83 @@ int64_t cost_decode_run_ns(const decode_price *p, int64_t sum_context_tok, int64
     return steps_n * p->fixed_ns + (int64_t)llround(attention_ns);
 }
 
+static bool priced_by_card(const cost *c) {
+    static const term REPLACING[] = {TERM_PREFILL_TOK_S, TERM_DECODE_TOK_S, TERM_DECODE_GAIN_CARD};
+    for (size_t i = 0; i < sizeof REPLACING / sizeof *REPLACING; i++)
+        if (cost_assumes(c, REPLACING[i])) return false;
+    return true;
+}
+
+/* Rows of decode and prompts go through the weights together, n_ubatch at a time. */
+static double shared_passes_s(const cost *c, int64_t rows) {
+    const prefill_curve *p = &c->prefill;
+    int64_t full = rows / p->n_ubatch, rest = rows % p->n_ubatch;
+    double t = full > 0 ? (double)full * prefill_curve_step_s(p, (double)p->n_ubatch) : 0;
+    return rest > 0 ? t + prefill_curve_step_s(p, (double)rest) : t;
+}
+
+int64_t cost_mixed_ns(const cost *c, int64_t batch_n, int64_t sum_context_tok,
+                      const prompt_piece *pieces, size_t pieces_n) {
+    decode_price d = batch_n > 0 ? cost_decode(c, batch_n) : (decode_price){0};
+    if (pieces_n == 0) return cost_decode_run_ns(&d, sum_context_tok, 1);
+    double t = 0;
+    int64_t rows = batch_n;
+    if (!priced_by_card(c)) {
+        for (size_t i = 0; i < pieces_n; i++)
+            t += prefill_s(c, pieces[i].n_tok, pieces[i].depth_tok);
+        return to_ns(t) + (batch_n > 0 ? cost_decode_run_ns(&d, sum_context_tok, 1) : 0);
+    }
+    for (size_t i = 0; i < pieces_n; i++) {
+        rows += pieces[i].n_tok;
+        t += prefill_curve_attention_s(&c->prefill, pieces[i].n_tok, pieces[i].depth_tok);
+    }
+    return to_ns(t + shared_passes_s(c, rows) + c->host_step_s +
+                 d.per_context_ns * (double)sum_context_tok / 1e9);
+}
+
+int64_t cost_constant_of_ns(const cost *c, const assumption *a) {
+    double K = (double)c->work->K;
+    if (a->what == TERM_QUEUE_WAIT_IN_WALL)
+        return to_ns(K * (K - 1) / 2 * prefill_s(c, c->work->P, 0));
+    if (a->what != TERM_CONSTANT_S) return 0;
+    double times = a->per == PER_TURN ? K * (double)c->work->H : a->per == PER_AGENT ? K : 1;
+    return to_ns(a->value * times);
+}
+
 int64_t cost_constant_ns(const cost *c, bool at_start) {
-    double sum_s = 0;
+    int64_t sum = 0;
     for (size_t i = 0; i < c->arm->assume_n; i++) {
         const assumption *a = &c->arm->assume[i];
-        if (a->what != TERM_CONSTANT_S || a->at_start != at_start) continue;
-        double times = a->per == PER_TURN ? (double)(c->work->K * c->work->H) : a->per == PER_AGENT ? (double)c->work->K : 1;
-        sum_s += a->value * times;
+        if (a->at_start != at_start) continue;
+        int64_t ns = cost_constant_of_ns(c, a);
+        sum = ns < TIME_MAX_NS - sum ? sum + ns : TIME_MAX_NS;
     }
-    return to_ns(sum_s);
+    return sum;
 }
 
 memory_terms cost_memory(const cost *c) {
     const card *k = c->arm->card;
-    const assumption *w = cost_assumes(c, TERM_WEIGHTS_BYTES), *o = cost_assumes(c, TERM_OVERHEAD_BYTES);
-    const assumption *kv = cost_assumes(c, TERM_KV_BYTES_PER_TOK), *r = cost_assumes(c, TERM_RECURRENT_STATE_BYTES);
+    const assumption *w = cost_assumes(c, TERM_WEIGHTS_BYTES),
+                     *o = cost_assumes(c, TERM_OVERHEAD_BYTES);
+    const assumption *kv = cost_assumes(c, TERM_KV_BYTES_PER_TOK),
+                     *r = cost_assumes(c, TERM_RECURRENT_STATE_BYTES);
     const assumption *last = cost_assumes(c, TERM_KV_EXCLUDES_LAST_OUTPUT);
     memory_terms m = {.weights_bytes = w ? (int64_t)w->value : k->weights_bytes,
-                      .overhead_bytes = o ? (int64_t)o->value : k->overhead_bytes > 0 ? k->overhead_bytes : 0,
+                      .overhead_bytes = o                       ? (int64_t)o->value
+                                        : k->overhead_bytes > 0 ? k->overhead_bytes
+                                                                : 0,
                       .kv_bytes_per_tok = kv ? (int64_t)kv->value : card_kv_bytes_per_tok(k),
-                      .recurrent_state_bytes =
-                          r ? (int64_t)r->value : k->recurrent_state_bytes > 0 ? k->recurrent_state_bytes : 0,
+                      .recurrent_state_bytes = r ? (int64_t)r->value
+                                               : k->recurrent_state_bytes > 0
+                                                   ? k->recurrent_state_bytes
+                                                   : 0,
                       .kv_excludes_last_output = last != NULL,
                       .overhead_known = o || k->overhead_bytes >= 0};
     /* a model whose layers all keep KV has no recurrent state to know */
     bool all_attention = k->layers > 0 && k->layers == k->full_attention_layers;
     m.recurrent_known = r || all_attention || k->recurrent_state_bytes >= 0;
-    m.prov = prov_weakest(PROV_DERIVED, prov_weakest(w ? w->prov : k->weights_prov, kv ? kv->prov : k->kv_prov));
+    m.prov = prov_weakest(PROV_DERIVED,
+                          prov_weakest(w ? w->prov : k->weights_prov, kv ? kv->prov : k->kv_prov));
     if (o) m.prov = prov_weakest(m.prov, o->prov);
     if (r) m.prov = prov_weakest(m.prov, r->prov);
     if (last) m.prov = prov_weakest(m.prov, last->prov);
@@ -212,14 +287,15 @@ static prov weakest_of(const cost *c, prov p, const term *terms, size_t n) {
 }
 
 prov cost_prefill_prov(const cost *c) {
-    static const term TERMS[] = {TERM_PREFILL_TOK_S, TERM_DELTA_PREFILL_S, TERM_PREFILL_CONTEXT_S_PER_TOK2};
+    static const term TERMS[] = {TERM_PREFILL_TOK_S, TERM_DELTA_PREFILL_S,
+                                 TERM_PREFILL_CONTEXT_S_PER_TOK2};
     prov p = cost_assumes(c, TERM_PREFILL_TOK_S) ? PROV_WITNESSED : points_prov(c, true);
     return weakest_of(c, p, TERMS, sizeof TERMS / sizeof *TERMS);
 }
 
 prov cost_decode_prov(const cost *c) {
-    static const term TERMS[] = {TERM_DECODE_TOK_S, TERM_DECODE_GAIN_CARD, TERM_DECODE_CONTEXT_S_PER_TOK,
-                                 TERM_HOST_STEP_S};
+    static const term TERMS[] = {TERM_DECODE_TOK_S, TERM_DECODE_GAIN_CARD,
+                                 TERM_DECODE_CONTEXT_S_PER_TOK, TERM_HOST_STEP_S};
     prov p = cost_assumes(c, TERM_DECODE_TOK_S) ? PROV_WITNESSED : points_prov(c, false);
     return weakest_of(c, p, TERMS, sizeof TERMS / sizeof *TERMS);
 }
@@ -237,7 +313,8 @@ double cost_bandwidth_floor_s(const cost *c) {
     return bw > 0 ? (double)cost_memory(c).weights_bytes / bw : 0;
 }
 
-/* The card's B = 1 decode step, from whatever point there is: attention only makes it longer, so the shortest. */
+/* The card's B = 1 decode step, from whatever point there is: attention only makes it longer, so
+ * the shortest. */
 static const decode_point *fastest_single(const card *k) {
     const decode_point *best = NULL;
     for (size_t i = 0; i < k->decode_n; i++) {
@@ -261,11 +338,16 @@ double cost_card_value(const cost *c, term what) {
     switch (what) {
     case TERM_PREFILL_TOK_S:
         for (size_t i = 0; i < k->prefill_n; i++)
-            if (!k->prefill[i].origin.excluded && k->prefill[i].depth_tok == 0) return k->prefill[i].tok_s;
+            if (!k->prefill[i].origin.excluded && k->prefill[i].depth_tok == 0)
+                return k->prefill[i].tok_s;
         return 0;
-    case TERM_DECODE_TOK_S: return one ? one->tok_s : 0;
-    case TERM_WEIGHTS_BYTES: return (double)k->weights_bytes;
-    case TERM_KV_BYTES_PER_TOK: return (double)card_kv_bytes_per_tok(k);
-    default: return 0;
+    case TERM_DECODE_TOK_S:
+        return one ? one->tok_s : 0;
+    case TERM_WEIGHTS_BYTES:
+        return (double)k->weights_bytes;
+    case TERM_KV_BYTES_PER_TOK:
+        return (double)card_kv_bytes_per_tok(k);
+    default:
+        return 0;
     }
 }

@@ -1,7 +1,8 @@
 /* Event queue: a binary heap by value, in a total order.
  *
- * Order: time, then rank (at one instant the device finishes before requests arrive), then first in, first out.
- * Capacity is fixed at creation; a closed-loop session keeps at most one pending event per agent. */
+ * Order: time, then rank (at one instant the device finishes before requests arrive), then first
+ * in, first out. Capacity is fixed at creation; a closed-loop session keeps at most one pending
+ * event per agent. */
 #ifndef RATECAST_EVQ_H
 #define RATECAST_EVQ_H
 

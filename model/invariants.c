@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A catalogue's TFLOPS are known to about 8 %, a printed rate to its digits: excess within it proves nothing. */
+/* A catalogue's TFLOPS are known to about 8 %, a printed rate to its digits: excess within it
+ * proves nothing. */
 static const double CEILING_SLACK = 1.08;
 static const double FLOOR_SLACK = 0.95;
 static const double SAME_RATE_FRAC = 0.005;
@@ -36,10 +37,20 @@ static void check_wall(const arm_result *a, const projection *p, rule_result *r)
     for (int64_t i = 0; i < a->sim.turns_n; i++)
         if (a->sim.turns[i].done_ns > last) last = a->sim.turns[i].done_ns;
     int64_t tail = cost_constant_ns(a->cost, false); /* a declared event after the last token */
-    if (a->sim.wall_ns != last + tail || busy + a->sim.idle_ns != a->sim.wall_ns || a->sim.idle_ns < 0)
+    if (a->sim.wall_ns != last + tail || busy + a->sim.idle_ns != a->sim.wall_ns ||
+        a->sim.idle_ns < 0)
         broken(r, false);
-    SAY(r, "busy %.6f s + idle %.6f s = wall %.6f s, the end of the last event", s_of(busy), s_of(a->sim.idle_ns),
-        s_of(a->sim.wall_ns));
+    const assumption *wait = cost_assumes(a->cost, TERM_QUEUE_WAIT_IN_WALL);
+    if (wait) {
+        broken(r, true);
+        SAY(r,
+            "the wall-clock contains %.1f s of client queue wait, which is already in TTFT: "
+            "counted twice",
+            s_of(cost_constant_of_ns(a->cost, wait)));
+        return;
+    }
+    SAY(r, "busy %.6f s + idle %.6f s = wall %.6f s, the end of the last event", s_of(busy),
+        s_of(a->sim.idle_ns), s_of(a->sim.wall_ns));
 }
 
 static void check_evidence(const arm_result *a, const projection *p, rule_result *r) {
@@ -50,12 +61,13 @@ static void check_evidence(const arm_result *a, const projection *p, rule_result
         SAY(r, "%.6f s of device time have no source", s_of(a->sim.other_ns - constants));
         return;
     }
-    double bare_s = 0;
+    int64_t bare_ns = 0;
     for (size_t i = 0; i < a->arm->assume_n; i++)
-        if (a->arm->assume[i].what == TERM_CONSTANT_S && !a->arm->assume[i].source) bare_s = s_of(constants);
-    if (bare_s > 0) {
+        if (!a->arm->assume[i].source && a->arm->assume[i].what == TERM_CONSTANT_S)
+            bare_ns += cost_constant_of_ns(a->cost, &a->arm->assume[i]);
+    if (bare_ns > 0) {
         broken(r, true);
-        SAY(r, "constant_s adds %.1f s to the wall-clock and names no evidence", bare_s);
+        SAY(r, "constant_s adds %.1f s to the wall-clock and names no evidence", s_of(bare_ns));
         return;
     }
     SAY(r, "every second is priced by the card or by a declared assumption with a source");
@@ -67,7 +79,8 @@ static void check_queue(const arm_result *a, const projection *p, rule_result *r
     for (int64_t i = 0; i < a->sim.turns_n; i++) {
         const turn_record *t = &a->sim.turns[i];
         wait_s += s_of(t->start_ns - t->send_ns);
-        if (t->start_ns < t->send_ns || t->first_ns < t->start_ns || t->done_ns < t->first_ns) broken(r, false);
+        if (t->start_ns < t->send_ns || t->first_ns < t->start_ns || t->done_ns < t->first_ns)
+            broken(r, false);
     }
     if (a->sim.prefill_ns + a->sim.decode_ns + a->sim.other_ns > a->sim.wall_ns) broken(r, false);
     SAY(r, "%.3f s of queue wait (summed over turns) stand in TTFT and in no busy time", wait_s);
@@ -75,19 +88,22 @@ static void check_queue(const arm_result *a, const projection *p, rule_result *r
 
 static int64_t expected_prefix_evals(const arm_result *a, const workload *w) {
     if (w->P == 0) return 0;
+    if (w->P <= a->arm->block_tok) return -1; /* too short to be found again as a whole */
     if (a->arm->reuse == REUSE_NONE) return w->K * w->H;
     if (a->arm->reuse == REUSE_PER_SLOT) return a->arm->slots_n >= w->K ? w->K : -1;
-    return a->arm->comers == COMERS_WAIT ? 1 : -1;
+    return a->arm->comers == COMERS_WAIT && a->arm->cold_sights_n == 1 ? 1 : -1;
 }
 
 static void check_tokens(const arm_result *a, const projection *p, rule_result *r) {
     const workload *w = &p->scenario->work;
-    int64_t presented = 0, evals = expected_prefix_evals(a, w);
-    for (int64_t t = 1; t <= w->H; t++) presented += w->K * workload_prompt_tok(w, t);
-    bool ok = a->sim.presented_tok == presented && a->sim.reused_tok + a->sim.computed_tok == presented &&
-              a->sim.output_tok == w->K * w->H * w->turn_out_tok && (evals < 0 || a->sim.prefix_evals == evals);
+    int64_t presented = workload_presented_tok(w), evals = expected_prefix_evals(a, w);
+    bool ok = a->sim.presented_tok == presented &&
+              a->sim.reused_tok + a->sim.computed_tok == presented &&
+              a->sim.output_tok == w->K * w->H * w->turn_out_tok &&
+              (evals < 0 || a->sim.prefix_evals == evals);
     if (!ok) broken(r, false);
-    SAY(r, "presented %lld = reused %lld + computed %lld; %lld output tokens; %lld prefix evaluations",
+    SAY(r,
+        "presented %lld = reused %lld + computed %lld; %lld output tokens; %lld prefix evaluations",
         (long long)presented, (long long)a->sim.reused_tok, (long long)a->sim.computed_tok,
         (long long)a->sim.output_tok, (long long)a->sim.prefix_evals);
 }
@@ -96,9 +112,10 @@ static void check_tokens(const arm_result *a, const projection *p, rule_result *
 
 static void check_population(const arm_result *a, const projection *p, rule_result *r) {
     const arm_result *b = &p->arms[p->baseline];
-    if (a->m.ttft_cold.n != b->m.ttft_cold.n || a->m.ttft_warm.n != b->m.ttft_warm.n) broken(r, false);
-    SAY(r, "TTFT is compared cold with cold (%lld requests) and warm with warm (%lld)", (long long)a->m.ttft_cold.n,
-        (long long)a->m.ttft_warm.n);
+    if (a->m.ttft_cold.n != b->m.ttft_cold.n || a->m.ttft_warm.n != b->m.ttft_warm.n)
+        broken(r, false);
+    SAY(r, "TTFT is compared cold with cold (%lld requests) and warm with warm (%lld)",
+        (long long)a->m.ttft_cold.n, (long long)a->m.ttft_warm.n);
 }
 
 static void check_roofline(const arm_result *a, const projection *p, rule_result *r) {
@@ -113,29 +130,34 @@ static void check_roofline(const arm_result *a, const projection *p, rule_result
         return;
     }
     /* two operations a parameter and token; attention comes on top */
-    double flop_s = u->prefill_fastest_tok > 0
-                        ? 2 * (double)c->params * (double)u->prefill_fastest_tok / s_of(u->prefill_fastest_ns)
-                        : 0;
+    double flop_s =
+        u->prefill_fastest_tok > 0
+            ? 2 * (double)c->params * (double)u->prefill_fastest_tok / s_of(u->prefill_fastest_ns)
+            : 0;
     double step_s = u->step_shortest_batch_n > 0 ? s_of(u->step_shortest_ns) : HUGE_VAL;
     if (step_s * CEILING_SLACK < floor_s) {
         broken(r, decode_declared(a));
-        SAY(r, "a decode step of %.1f ms streams %.2f GB/s of weights, above the %.0f GB/s of %s", step_s * 1e3,
-            (double)cost_memory(a->cost).weights_bytes / step_s / 1e9, c->hardware.mem_bw_bytes_s / 1e9,
-            c->hardware.chip);
+        SAY(r, "a decode step of %.1f ms streams %.2f GB/s of weights, above the %.0f GB/s of %s",
+            step_s * 1e3, (double)cost_memory(a->cost).weights_bytes / step_s / 1e9,
+            c->hardware.mem_bw_bytes_s / 1e9, c->hardware.chip);
         return;
     }
-    if (flop_s > c->hardware.fp16_flop_s * CEILING_SLACK) broken(r, prefill_declared(a));
-    else if (flop_s > c->hardware.fp16_flop_s) r->outcome = RULE_CANNOT_TELL;
+    if (flop_s > c->hardware.fp16_flop_s * CEILING_SLACK)
+        broken(r, prefill_declared(a));
+    else if (flop_s > c->hardware.fp16_flop_s)
+        r->outcome = RULE_CANNOT_TELL;
     SAY(r, "prefill of %lld tokens in %.1f ms is %.3g TFLOP/s, the ceiling of %s is %.3g",
-        (long long)u->prefill_fastest_tok, s_of(u->prefill_fastest_ns) * 1e3, flop_s / 1e12, c->hardware.chip,
-        c->hardware.fp16_flop_s / 1e12);
+        (long long)u->prefill_fastest_tok, s_of(u->prefill_fastest_ns) * 1e3, flop_s / 1e12,
+        c->hardware.chip, c->hardware.fp16_flop_s / 1e12);
 }
 
 static void check_floor(const arm_result *a, const projection *p, rule_result *r) {
     (void)p;
-    double measured_s = cost_measured_floor_s(a->cost), bandwidth_s = cost_bandwidth_floor_s(a->cost);
+    double measured_s = cost_measured_floor_s(a->cost),
+           bandwidth_s = cost_bandwidth_floor_s(a->cost);
     const sim_usage *u = &a->sim.used;
-    double got_s = s_of(u->prefill_shortest_ns), floor_s = measured_s > 0 ? measured_s : bandwidth_s;
+    double got_s = s_of(u->prefill_shortest_ns),
+           floor_s = measured_s > 0 ? measured_s : bandwidth_s;
     if (u->prefill_shortest_tok == 0) {
         SAY(r, "no prompt token was computed");
         return;
@@ -146,11 +168,14 @@ static void check_floor(const arm_result *a, const projection *p, rule_result *r
         return;
     }
     if (got_s < floor_s * FLOOR_SLACK) broken(r, prefill_declared(a));
-    SAY(r, "shortest prefill %.1f ms (%lld tokens); one pass over the weights: %.1f ms measured (B = 1), %.1f ms by bandwidth",
+    SAY(r,
+        "shortest prefill %.1f ms (%lld tokens); one pass over the weights: %.1f ms measured (B = "
+        "1), %.1f ms by bandwidth",
         got_s * 1e3, (long long)u->prefill_shortest_tok, measured_s * 1e3, bandwidth_s * 1e3);
 }
 
-/* Declared values beside what the card says of the same thing. Returns how many differ; appends them to `text`. */
+/* Declared values beside what the card says of the same thing. Returns how many differ; appends
+ * them to `text`. */
 static int differing(const arm_result *a, const term *terms, size_t n, char *text, size_t cap) {
     int found = 0;
     text[0] = '\0';
@@ -159,8 +184,8 @@ static int differing(const arm_result *a, const term *terms, size_t n, char *tex
         double card_value = cost_card_value(a->cost, terms[i]);
         if (!d || card_value <= 0 || fabs(d->value / card_value - 1) <= SAME_RATE_FRAC) continue;
         size_t at = strlen(text);
-        snprintf(text + at, cap - at, "%s%s %.10g declared, %.10g on the card", found ? "; " : "", TERM_NAMES[terms[i]],
-                 d->value, card_value);
+        snprintf(text + at, cap - at, "%s%s %.10g declared, %.10g on the card", found ? "; " : "",
+                 TERM_NAMES[terms[i]], d->value, card_value);
         found++;
     }
     return found;
@@ -183,14 +208,17 @@ static void check_memory(const arm_result *a, const projection *p, rule_result *
     (void)p;
     char text[300];
     const memory_use *m = &a->m.memory;
-    int64_t kv = m->kv_reserved_bytes > m->kv_resident_bytes ? m->kv_reserved_bytes : m->kv_resident_bytes;
-    if (m->peak_bytes != m->weights_bytes + m->overhead_bytes + kv + m->recurrent_bytes) broken(r, false);
+    int64_t kv =
+        m->kv_reserved_bytes > m->kv_resident_bytes ? m->kv_reserved_bytes : m->kv_resident_bytes;
+    if (m->peak_bytes != m->weights_bytes + m->overhead_bytes + kv + m->recurrent_bytes)
+        broken(r, false);
     else if (differing(a, TERMS, sizeof TERMS / sizeof *TERMS, text, sizeof text) > 0) {
         broken(r, true);
         SAY(r, "%s", text);
         return;
     }
-    SAY(r, "peak = weights + overhead + KV + recurrent state, KV bytes per token as the architecture says");
+    SAY(r, "peak = weights + overhead + KV + recurrent state, KV bytes per token as the "
+           "architecture says");
 }
 
 /* ---- the table ---- */
@@ -255,11 +283,13 @@ void invariants_summary(const rule_result r[RULES_N], char *out, size_t cap) {
                  {RULE_NEEDS_MORE_RUNS, "not decidable from one run", "; "}};
     int count[RULE_BROKEN + 1] = {0};
     for (size_t i = 0; i < RULES_N; i++) count[r[i].outcome]++;
-    snprintf(out, cap, "%d checked: %d hold", (int)RULES_N - count[RULE_NEEDS_MORE_RUNS], count[RULE_HOLDS]);
+    snprintf(out, cap, "%d checked: %d hold", (int)RULES_N - count[RULE_NEEDS_MORE_RUNS],
+             count[RULE_HOLDS]);
     for (size_t i = 0; i < sizeof PARTS / sizeof *PARTS; i++) {
         if (count[PARTS[i].which] == 0) continue;
         size_t n = strlen(out);
-        snprintf(out + n, cap - n, "%s%d %s", PARTS[i].before, count[PARTS[i].which], PARTS[i].words);
+        snprintf(out + n, cap - n, "%s%d %s", PARTS[i].before, count[PARTS[i].which],
+                 PARTS[i].words);
         add_ids(r, PARTS[i].which, out, cap);
     }
 }

@@ -1,7 +1,8 @@
 /* The audit corrections as rules that every projection runs through (design model, section 6).
  *
- * Engine rules: broken, the projection is a bug or an illegal input (exit 1). Plausibility rules: broken by a declared
- * assumption they are a finding, printed; broken by the card itself they say that the card is off.
+ * Engine rules: broken, the projection is a bug or an illegal input (exit 1). Plausibility rules:
+ * broken by a declared assumption they are a finding, printed; broken by the card itself they say
+ * that the card is off.
  */
 #ifndef RATECAST_INVARIANTS_H
 #define RATECAST_INVARIANTS_H
@@ -32,7 +33,8 @@ enum { RULES_N = 11 };
 
 /* One result a rule, in the order of the table; the worst over the arms. */
 void invariants_check(const projection *p, rule_result out[RULES_N]);
-/* "9 checked: 7 hold, 2 broken by declared assumptions (I-ROOFLINE, I-FLOOR); 2 not decidable from one run (...)" */
+/* "9 checked: 7 hold, 2 broken by declared assumptions (I-ROOFLINE, I-FLOOR); 2 not decidable from
+ * one run (...)" */
 void invariants_summary(const rule_result r[RULES_N], char *out, size_t cap);
 
 #endif

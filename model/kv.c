@@ -3,17 +3,18 @@
 #include <assert.h>
 
 typedef struct slot {
-    int64_t owner;    /* agent whose tokens it holds; -1: nobody's any more */
-    int64_t left_tok; /* per_slot: of the shared prefix, what the former owner left for the new one */
+    int64_t owner; /* agent whose tokens it holds; -1: nobody's any more */
+    int64_t
+        left_tok; /* per_slot: of the shared prefix, what the former owner left for the new one */
     uint64_t used_at; /* logical clock of the last release; 0: never */
     bool busy;
 } slot;
 
 typedef struct sequence {
-    int64_t slot;     /* while a turn runs; -1 otherwise */
-    int64_t held_tok; /* tokens of this agent that are in the cache, prefix included */
+    int64_t slot;         /* while a turn runs; -1 otherwise */
+    int64_t held_tok;     /* tokens of this agent that are in the cache, prefix included */
     int64_t unbooked_tok; /* book_at_prompt: generated, to be counted with the next prompt */
-    bool counted;     /* held_tok is part of resident_tok */
+    bool counted;         /* held_tok is part of resident_tok */
 } sequence;
 
 struct kv {
@@ -24,7 +25,7 @@ struct kv {
     int64_t slots_n;
     sequence *seq;
     uint64_t clock;
-    bool prefix_resident; /* shared: somebody computed it */
+    int64_t prefix_sights; /* shared: how often somebody computed it */
     int64_t resident_tok, peak_tok, sequences_n, peak_sequences;
 };
 
@@ -49,7 +50,8 @@ static void resident_add(kv *c, int64_t tok) {
     if (c->resident_tok > c->peak_tok) c->peak_tok = c->resident_tok;
 }
 
-/* Tokens that an agent's sequence adds to the pool: under `shared` the prefix is counted once, apart. */
+/* Tokens that an agent's sequence adds to the pool: under `shared` the prefix is counted once,
+ * apart. */
 static int64_t private_tok(const kv *c, const sequence *s) {
     if (c->arm->reuse != REUSE_SHARED) return s->held_tok;
     return s->held_tok > c->work->P ? s->held_tok - c->work->P : 0;
@@ -76,7 +78,8 @@ static void hold(kv *c, int64_t agent, int64_t tok) {
 
 /* ---- slots ---- */
 
-/* The slot changes hands: its former owner's history is gone, the prefix that all prompts begin with is not. */
+/* The slot changes hands: its former owner's history is gone, the prefix that all prompts begin
+ * with is not. */
 static void evict_owner(kv *c, slot *s) {
     if (s->owner < 0) return;
     s->left_tok = c->seq[s->owner].held_tok >= c->work->P ? c->work->P : 0;
@@ -84,17 +87,21 @@ static void evict_owner(kv *c, slot *s) {
     s->owner = -1;
 }
 
-bool kv_take_slot(kv *c, int64_t agent) {
+static int64_t pick_slot(const kv *c, int64_t agent) {
+    if (c->slots_n == c->work->K)
+        return c->slots[agent].busy ? -1 : agent; /* one for each, no need to look */
     int64_t pick = -1;
     for (int64_t i = 0; i < c->slots_n; i++) {
         const slot *s = &c->slots[i];
         if (s->busy) continue;
-        if (s->owner == agent) {
-            pick = i;
-            break;
-        }
+        if (s->owner == agent) return i;
         if (pick < 0 || s->used_at < c->slots[pick].used_at) pick = i;
     }
+    return pick;
+}
+
+bool kv_take_slot(kv *c, int64_t agent) {
+    int64_t pick = pick_slot(c, agent);
     if (pick < 0) return false;
     slot *s = &c->slots[pick];
     s->busy = true;
@@ -122,11 +129,12 @@ static int64_t held_for(const kv *c, int64_t agent, bool *foreign) {
     int64_t P = c->work->P, own = s->held_tok + s->unbooked_tok;
     *foreign = false;
     switch (c->arm->reuse) {
-    case REUSE_NONE: return 0;
+    case REUSE_NONE:
+        return 0;
     case REUSE_SHARED:
         if (own >= P) return own;
-        *foreign = c->prefix_resident;
-        return c->prefix_resident ? P : own;
+        *foreign = c->prefix_sights >= c->arm->cold_sights_n;
+        return *foreign ? P : own;
     case REUSE_PER_SLOT:
         if (c->slots[s->slot].owner == agent) return own;
         *foreign = true;
@@ -152,18 +160,20 @@ kv_match kv_lookup(const kv *c, int64_t agent, int64_t prompt_tok) {
 void kv_book_prompt(kv *c, int64_t agent, int64_t prompt_tok) {
     sequence *s = &c->seq[agent];
     c->slots[s->slot].owner = agent;
-    s->unbooked_tok = 0;
-    if (c->arm->reuse == REUSE_SHARED && !c->prefix_resident) {
-        c->prefix_resident = true;
+    bool computed_prefix =
+        s->held_tok + s->unbooked_tok < c->work->P && c->prefix_sights < c->arm->cold_sights_n;
+    if (c->arm->reuse == REUSE_SHARED && computed_prefix && c->prefix_sights++ == 0)
         resident_add(c, c->work->P);
-    }
+    s->unbooked_tok = 0;
     hold(c, agent, prompt_tok);
 }
 
 void kv_book_decode(kv *c, int64_t agent, int64_t n_tok) {
     sequence *s = &c->seq[agent];
-    if (c->book_at_prompt) s->unbooked_tok += n_tok;
-    else hold(c, agent, s->held_tok + n_tok);
+    if (c->book_at_prompt)
+        s->unbooked_tok += n_tok;
+    else
+        hold(c, agent, s->held_tok + n_tok);
 }
 
 int64_t kv_resident_tok(const kv *c) {

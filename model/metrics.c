@@ -1,5 +1,7 @@
 #include "metrics.h"
 
+#include "capacity.h"
+
 #include "base/stat.h"
 
 #include <stdlib.h>
@@ -7,7 +9,7 @@
 
 static const double GIB = 1073741824.0;
 
-static percentiles of_sorted(const int64_t *v, size_t n) {
+percentiles percentiles_of_sorted(const int64_t *v, size_t n) {
     percentiles p = {.n = (int64_t)n};
     if (n == 0) return p;
     double sum = 0;
@@ -31,13 +33,13 @@ static percentiles ttft_of(const sim_result *r, const workload *w, population wh
         v[n++] = r->turns[i].first_ns - r->turns[i].send_ns;
     }
     stat_sort_i64(v, n);
-    return of_sorted(v, n);
+    return percentiles_of_sorted(v, n);
 }
 
 static percentiles queue_wait_of(const sim_result *r, int64_t *v) {
     for (int64_t i = 0; i < r->turns_n; i++) v[i] = r->turns[i].start_ns - r->turns[i].send_ns;
     stat_sort_i64(v, (size_t)r->turns_n);
-    return of_sorted(v, (size_t)r->turns_n);
+    return percentiles_of_sorted(v, (size_t)r->turns_n);
 }
 
 static int by_gap(const void *a, const void *b) {
@@ -80,11 +82,13 @@ static err_code itl_of(const sim_result *r, arena *scratch, percentiles *out, er
 static err_code add_product(int64_t *sum, int64_t a, int64_t b, err *e) {
     int64_t p;
     if (__builtin_mul_overflow(a, b, &p) || __builtin_add_overflow(*sum, p, sum))
-        return err_set(e, E_LIMIT, "", "memory of %lld x %lld bytes is beyond 2^63", (long long)a, (long long)b);
+        return err_set(e, E_LIMIT, "", "memory of %lld x %lld bytes is beyond 2^63", (long long)a,
+                       (long long)b);
     return OK;
 }
 
-static err_code memory_of(const sim_result *r, const arm *a, const cost *c, memory_use *out, err *e) {
+static err_code memory_of(const sim_result *r, const arm *a, const cost *c, memory_use *out,
+                          err *e) {
     memory_terms t = cost_memory(c);
     *out = (memory_use){.weights_bytes = t.weights_bytes,
                         .overhead_bytes = t.overhead_bytes,
@@ -93,10 +97,13 @@ static err_code memory_of(const sim_result *r, const arm *a, const cost *c, memo
                         .recurrent_known = t.recurrent_known,
                         .prov = t.prov};
     add_product(&out->kv_resident_bytes, r->kv_peak_tok, t.kv_bytes_per_tok, e);
-    if (a->context_tok) add_product(&out->kv_reserved_bytes, a->context_tok, t.kv_bytes_per_tok, e);
-    else out->kv_reserved_bytes = out->kv_resident_bytes;
+    if (a->context_tok)
+        add_product(&out->kv_reserved_bytes, capacity_reserved_tok(a), t.kv_bytes_per_tok, e);
+    else
+        out->kv_reserved_bytes = out->kv_resident_bytes;
     add_product(&out->recurrent_bytes, r->kv_peak_sequences, t.recurrent_state_bytes, e);
-    int64_t kv = out->kv_reserved_bytes > out->kv_resident_bytes ? out->kv_reserved_bytes : out->kv_resident_bytes;
+    int64_t kv = out->kv_reserved_bytes > out->kv_resident_bytes ? out->kv_reserved_bytes
+                                                                 : out->kv_resident_bytes;
     add_product(&out->peak_bytes, 1, t.weights_bytes, e);
     add_product(&out->peak_bytes, 1, t.overhead_bytes, e);
     add_product(&out->peak_bytes, 1, kv, e);
@@ -104,8 +111,8 @@ static err_code memory_of(const sim_result *r, const arm *a, const cost *c, memo
     return e->code;
 }
 
-err_code metrics_of(const sim_result *r, const arm *a, const workload *w, const cost *c, arena *scratch, metrics *out,
-                    err *e) {
+err_code metrics_of(const sim_result *r, const arm *a, const workload *w, const cost *c,
+                    arena *scratch, metrics *out, err *e) {
     *out = (metrics){0};
     int64_t *v = ARENA_ARRAY(scratch, int64_t, r->turns_n);
     if (!v) return err_set(e, E_LIMIT, a->name, "does not fit the memory budget");

@@ -1,11 +1,13 @@
 #include "project.h"
 
+#include "capacity.h"
+
 #include "base/jsonr.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { NOTES_MAX = 8, K_SEARCH_MAX = 1 << 16, RUN_BUDGET_MIB = 1024 };
+enum { NOTES_MAX = 8, K_SEARCH_MAX = 4096, RUN_BUDGET_MIB = 1024 };
 
 static int64_t batch_max(const arm *a, int64_t agents_n) {
     if (a->batch == BATCH_SERIAL) return 1;
@@ -28,8 +30,10 @@ static void note_extrapolations(const arm_result *r, arena *mem, note_list *l) {
     const assumption *gain = cost_assumes(r->cost, TERM_DECODE_GAIN_CARD);
     const decode_curve *d = cost_decode_curve(r->cost);
     if (u->decode_extrapolated_ns > 0)
-        note(l, arena_printf(mem, "decode at %lld sequences is outside the batch sizes that card %s measured",
-                             (long long)u->batch_max, gain ? gain->gain_card->id : r->arm->card->id));
+        note(l,
+             arena_printf(
+                 mem, "decode at %lld sequences is outside the batch sizes that card %s measured",
+                 (long long)u->batch_max, gain ? gain->gain_card->id : r->arm->card->id));
     bool from_card = d && !cost_assumes(r->cost, TERM_DECODE_TOK_S) && !gain;
     if (from_card && d->context_max_tok > 0 && u->context_max_tok > d->context_max_tok)
         note(l, arena_printf(mem, "decode at contexts up to %lld tokens (measured: %lld to %lld)",
@@ -42,30 +46,43 @@ static void note_extrapolations(const arm_result *r, arena *mem, note_list *l) {
                              (long long)u->prefill_context_max_tok, (long long)p->context_max_tok));
 }
 
-static void note_gaps(const arm_result *r, arena *mem, note_list *l) {
+static void note_gaps(const arm_result *r, const workload *w, arena *mem, note_list *l) {
     const prefill_curve *p = cost_prefill_curve(r->cost);
     if (p && !cost_assumes(r->cost, TERM_PREFILL_TOK_S)) {
         if (p->n_ubatch_assumed)
-            note(l, arena_printf(mem, "the card does not state n_ubatch: %lld is taken (assumed, llama.cpp's default)",
+            note(l, arena_printf(mem,
+                                 "the card does not state n_ubatch: %lld is taken (assumed, "
+                                 "llama.cpp's default)",
                                  (long long)p->n_ubatch));
         if (r->sim.used.prefill_min_tok > 0 && r->sim.used.prefill_min_tok < p->rows_min_tok)
-            note(l, arena_printf(mem,
-                                 "prefill of %lld tokens is shorter than any measured (%lld): its step time lies between "
-                                 "the card's decode steps and its prefill steps",
-                                 (long long)r->sim.used.prefill_min_tok, (long long)p->rows_min_tok));
+            note(l,
+                 arena_printf(mem,
+                              "prefill of %lld tokens is shorter than any measured (%lld): its "
+                              "step time lies between "
+                              "the card's decode steps and its prefill steps",
+                              (long long)r->sim.used.prefill_min_tok, (long long)p->rows_min_tok));
     }
+    if (capacity_spare_tok(r->arm, w, mem) == 0)
+        note(l, "the KV capacity fits with 0 tokens to spare");
+    if (r->arm->reuse != REUSE_NONE && r->arm->block_tok > 1 && w->P > 0 &&
+        w->P < r->arm->block_tok)
+        note(l, arena_printf(mem,
+                             "the prefix of %lld tokens is shorter than a cache block of %lld: "
+                             "nothing of it is reused",
+                             (long long)w->P, (long long)r->arm->block_tok));
     if (!r->m.memory.overhead_known)
         note(l, "runtime overhead on the device is not on the card: counted as 0");
     if (!r->m.memory.recurrent_known)
         note(l, "recurrent state per sequence is not on the card: counted as 0");
 }
 
-static err_code collect_notes(arm_result *r, arena *mem, err *e) {
+static err_code collect_notes(arm_result *r, const workload *w, arena *mem, err *e) {
     note_list out = {.s = ARENA_ARRAY(mem, const char *, NOTES_MAX)};
     note_list gaps = {.s = ARENA_ARRAY(mem, const char *, NOTES_MAX)};
-    if (!out.s || !gaps.s) return err_set(e, E_LIMIT, r->arm->name, "does not fit the memory budget");
+    if (!out.s || !gaps.s)
+        return err_set(e, E_LIMIT, r->arm->name, "does not fit the memory budget");
     note_extrapolations(r, mem, &out);
-    note_gaps(r, mem, &gaps);
+    note_gaps(r, w, mem, &gaps);
     r->extrapolations = out.s;
     r->extrapolations_n = out.n;
     r->notes = gaps.s;
@@ -75,23 +92,47 @@ static err_code collect_notes(arm_result *r, arena *mem, err *e) {
 
 /* ---- largest K in a memory budget ---- */
 
-/* Peak memory of the same arm with K agents; offsets beyond the given ones repeat the last. */
+/* A card may not know batches of that size; memory does not ask how long they take, only in which
+ * order things happen. */
+static const assumption STAND_IN[] = {
+    {.what = TERM_PREFILL_TOK_S, .value = 1000, .reason = "memory search"},
+    {.what = TERM_DECODE_TOK_S, .value = 10, .growth_frac = 1, .reason = "memory search"}};
+
+static err_code price_or_stand_in(arm *a, const workload *w, arena *scratch, const cost **c,
+                                  err *e) {
+    err refused = {0};
+    if (cost_new(a, w, batch_max(a, w->K), scratch, c, &refused) == OK) return OK;
+    assumption *more = ARENA_ARRAY(scratch, assumption, a->assume_n + 2);
+    if (!more) return err_set(e, E_LIMIT, a->name, "does not fit the memory budget");
+    memcpy(more, STAND_IN, sizeof STAND_IN);
+    if (a->assume_n) memcpy(more + 2, a->assume, a->assume_n * sizeof *more);
+    a->assume = more; /* the first of a kind counts */
+    a->assume_n += 2;
+    return cost_new(a, w, batch_max(a, w->K), scratch, c, e);
+}
+
+/* Peak memory of the same arm with K agents; agents beyond the given ones repeat the last. */
 static err_code peak_with(const scenario *s, const arm *a, int64_t K, int64_t *peak_bytes, err *e) {
     arena *scratch = arena_new((size_t)RUN_BUDGET_MIB << 20);
     if (!scratch) return err_set(e, E_NOMEM, a->name, "out of memory");
     workload w = s->work;
-    int64_t *off = ARENA_ARRAY(scratch, int64_t, K);
-    for (int64_t k = 0; off && k < K; k++) off[k] = w.start_offset_ns[k < w.K ? k : w.K - 1];
+    int64_t *off = ARENA_ARRAY(scratch, int64_t, K), *own = ARENA_ARRAY(scratch, int64_t, K);
+    for (int64_t k = 0; off && own && k < K; k++) {
+        off[k] = w.start_offset_ns[k < w.K ? k : w.K - 1];
+        own[k] = w.private_tok[k < w.K ? k : w.K - 1];
+    }
     arm b = *a;
     if (a->slots_n == w.K) b.slots_n = K; /* one slot an agent stays one slot an agent */
+    if (b.prefill == PREFILL_MIXED && b.max_batch_tok <= K) b.max_batch_tok = K + 1;
     w.K = K;
     w.start_offset_ns = off;
+    w.private_tok = own;
     const cost *c = NULL;
     sim_result r;
     metrics m;
-    if (!off) err_set(e, E_LIMIT, a->name, "does not fit the memory budget");
-    if (!e->code && cost_new(&b, &w, batch_max(&b, K), scratch, &c, e) == OK && sim_run(&b, &w, c, scratch, &r, e) == OK &&
-        metrics_of(&r, &b, &w, c, scratch, &m, e) == OK)
+    if (!off || !own) err_set(e, E_LIMIT, a->name, "does not fit the memory budget");
+    if (!e->code && price_or_stand_in(&b, &w, scratch, &c, e) == OK &&
+        sim_run(&b, &w, c, scratch, &r, e) == OK && metrics_of(&r, &b, &w, c, scratch, &m, e) == OK)
         *peak_bytes = m.memory.peak_bytes;
     arena_free(scratch);
     return e->code;
@@ -102,18 +143,22 @@ static err_code search_k(const scenario *s, arm_result *r, err *e) {
     r->k_in_budget = -1;
     if (s->memory_budget_bytes == 0) return OK;
     int64_t fits = 0, over = 0, limit = K_SEARCH_MAX, peak = 0;
-    if (s->work.H > 4000000 / limit) limit = 4000000 / s->work.H;
+    if (s->work.H > 1000000 / limit) limit = 1000000 / s->work.H;
     for (int64_t k = 1; k <= limit && over == 0; k *= 2) {
         if (peak_with(s, r->arm, k, &peak, e)) return e->code;
-        if (peak <= s->memory_budget_bytes) fits = k;
-        else over = k;
+        if (peak <= s->memory_budget_bytes)
+            fits = k;
+        else
+            over = k;
     }
     r->k_capped = over == 0;
     while (over - fits > 1) {
         int64_t mid = fits + (over - fits) / 2;
         if (peak_with(s, r->arm, mid, &peak, e)) return e->code;
-        if (peak <= s->memory_budget_bytes) fits = mid;
-        else over = mid;
+        if (peak <= s->memory_budget_bytes)
+            fits = mid;
+        else
+            over = mid;
     }
     r->k_in_budget = fits;
     return OK;
@@ -123,14 +168,17 @@ static err_code search_k(const scenario *s, arm_result *r, err *e) {
 
 static err_code run_arm(const scenario *s, const arm *a, arena *mem, arm_result *r, err *e) {
     r->arm = a;
+    if (capacity_check(a, &s->work, mem, e)) return e->code;
     if (cost_new(a, &s->work, batch_max(a, s->work.K), mem, &r->cost, e)) return e->code;
     if (sim_run(a, &s->work, r->cost, mem, &r->sim, e)) return e->code;
     if (metrics_of(&r->sim, a, &s->work, r->cost, mem, &r->m, e)) return e->code;
-    r->time_prov = prov_weakest(PROV_MODELED, prov_weakest(cost_prefill_prov(r->cost), cost_decode_prov(r->cost)));
+    r->time_prov = prov_weakest(
+        PROV_MODELED, prov_weakest(cost_prefill_prov(r->cost), cost_decode_prov(r->cost)));
     for (size_t i = 0; i < a->assume_n; i++)
-        if (a->assume[i].what == TERM_CONSTANT_S) r->time_prov = prov_weakest(r->time_prov, a->assume[i].prov);
+        if (a->assume[i].what == TERM_CONSTANT_S || a->assume[i].what == TERM_QUEUE_WAIT_IN_WALL)
+            r->time_prov = prov_weakest(r->time_prov, a->assume[i].prov);
     if (search_k(s, r, e)) return e->code;
-    return collect_notes(r, mem, e);
+    return collect_notes(r, &s->work, mem, e);
 }
 
 static err_code unknown_arm(const scenario *s, const char *name, arena *mem, err *e) {
@@ -141,7 +189,8 @@ static err_code unknown_arm(const scenario *s, const char *name, arena *mem, err
     }
     char near[64];
     if (jr_nearest(name, known, near, sizeof near))
-        return err_set(e, E_USAGE, "--arm", "the scenario has no arm \"%s\", nearest is \"%s\"", name, near);
+        return err_set(e, E_USAGE, "--arm", "the scenario has no arm \"%s\", nearest is \"%s\"",
+                       name, near);
     return err_set(e, E_USAGE, "--arm", "the scenario has no arm \"%s\", it has:%s", name, known);
 }
 
@@ -151,8 +200,8 @@ static bool wanted(const arm *a, const char *const *only, size_t only_n) {
     return only_n == 0;
 }
 
-err_code project_run(const scenario *s, const char *const *only, size_t only_n, arena *mem, const projection **out,
-                     err *e) {
+err_code project_run(const scenario *s, const char *const *only, size_t only_n, arena *mem,
+                     const projection **out, err *e) {
     for (size_t i = 0; i < only_n; i++) {
         bool found = false;
         for (size_t j = 0; j < s->arms_n; j++) found |= strcmp(only[i], s->arms[j].name) == 0;

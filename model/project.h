@@ -32,8 +32,8 @@ typedef struct projection {
     size_t baseline; /* index into arms */
 } projection;
 
-/* Runs the arms named in `only` (all when only_n is 0). E_USAGE: an unknown arm name. The projection lives in `mem` and
- * borrows the scenario. */
+/* Runs the arms named in `only` (all when only_n is 0). E_USAGE: an unknown arm name. The
+ * projection lives in `mem` and borrows the scenario. */
 MUST_USE err_code project_run(const scenario *s, const char *const *only, size_t only_n, arena *mem,
                               const projection **out, err *e);
 

@@ -1,12 +1,15 @@
 /* The event engine: one arm of a scenario, replayed on one device.
  *
- * Agents are closed-loop clients. A request waits for a slot, then for the device (first come, first served); its
- * prompt is prefilled in one piece, which yields the first output token; then the sequence decodes with whatever else
- * runs until its output is complete; after the tool latency the agent sends its next turn. The device does one thing
- * at a time, and nothing but that work, priced by `cost`, passes time. Between two changes of the running batch decode
- * is one closed-form stretch: cost grows with requests, not with tokens.
+ * Agents are closed-loop clients. A request waits for a slot, then for the device (first come,
+ * first served); its prompt is prefilled (in one piece ahead of decode, or in pieces mixed into
+ * running batches), which yields the first output token; then the sequence decodes with whatever
+ * else runs until its output is complete; after the tool latency the agent sends its next turn. The
+ * device does one thing at a time, and nothing but that work, priced by `cost`, passes time.
+ * Between two changes of the running batch decode is one closed-form stretch: cost grows with
+ * requests, not with tokens.
  *
- * Clock: int64 nanoseconds. Events are totally ordered (evq.h), so the same input gives the same bytes.
+ * Clock: int64 nanoseconds. Events are totally ordered (evq.h), so the same input gives the same
+ * bytes.
  */
 #ifndef RATECAST_SIM_H
 #define RATECAST_SIM_H
@@ -26,21 +29,23 @@ typedef struct turn_record {
     int64_t reused_tok, reused_cross_tok, computed_tok;
 } turn_record;
 
-/* Gaps between two output tokens of one sequence: `n` of them, `gap_ns` each. Inside an undisturbed stretch the mean
- * gap stands for all but the first. */
+/* Gaps between two output tokens of one sequence: `n` of them, `gap_ns` each. Inside an undisturbed
+ * stretch the mean gap stands for all but the first. */
 typedef struct itl_run {
     int64_t gap_ns, n;
 } itl_run;
 
-/* What was priced, at its extremes: what the invariants compare with physics and with the card's measured range. */
+/* What was priced, at its extremes: what the invariants compare with physics and with the card's
+ * measured range. */
 typedef struct sim_usage {
-    int64_t batch_max;           /* sequences in one decode step */
-    int64_t context_max_tok;     /* longest context decoded */
+    int64_t batch_max;       /* sequences in one decode step */
+    int64_t context_max_tok; /* longest context decoded */
     int64_t prefill_context_max_tok;
-    int64_t prefill_min_tok;     /* fewest new tokens of one prefill */
-    int64_t prefill_shortest_ns, prefill_shortest_tok; /* shortest prefill of n >= 1 tokens, and its tokens */
-    int64_t prefill_fastest_ns, prefill_fastest_tok;   /* most tokens per second */
-    int64_t step_shortest_ns, step_shortest_batch_n;   /* shortest decode step */
+    int64_t prefill_min_tok; /* fewest new tokens of one prefill */
+    int64_t prefill_shortest_ns,
+        prefill_shortest_tok; /* shortest prefill of n >= 1 tokens, and its tokens */
+    int64_t prefill_fastest_ns, prefill_fastest_tok; /* most tokens per second */
+    int64_t step_shortest_ns, step_shortest_batch_n; /* shortest decode step */
     int64_t decode_extrapolated_ns; /* decode time at batch sizes outside the measured ones */
 } sim_usage;
 
@@ -58,7 +63,9 @@ typedef struct sim_result {
     sim_usage used;
 } sim_result;
 
-/* E_LIMIT: the projection would take 2^62 ns (146 years) or more, or does not fit the memory budget. */
-MUST_USE err_code sim_run(const arm *a, const workload *w, const cost *c, arena *mem, sim_result *out, err *e);
+/* E_LIMIT: the projection would take 2^62 ns (146 years) or more, or does not fit the memory
+ * budget. */
+MUST_USE err_code sim_run(const arm *a, const workload *w, const cost *c, arena *mem,
+                          sim_result *out, err *e);
 
 #endif

@@ -14,12 +14,14 @@ enum { EXTENDS_DEPTH_MAX = 8, POINTS_MAX = 200000 };
 static const int64_t TOK_MAX = 1000000000;
 static const double BYTES_MAX = 9007199254740992.0;
 
-#define TOP_KEYS                                                                                          \
-    "schema id title extends method provenance source model quant architecture params weights_bytes "     \
-    "weights_host_bytes overhead_bytes layers full_attention_layers kv_heads head_dim kv_element_bytes "  \
+#define TOP_KEYS                                                                                   \
+    "schema id title extends method provenance source model quant architecture params "            \
+    "weights_bytes "                                                                               \
+    "weights_host_bytes overhead_bytes layers full_attention_layers kv_heads head_dim "            \
+    "kv_element_bytes "                                                                            \
     "recurrent_state_bytes field_provenance engine hardware host claim_only prefill decode"
 static const char *const METHODS[] = {"engine", "probe", "roofline", "import", NULL};
-static const char *const LAYOUTS[] = {"unstated", "split", "unified", NULL};
+static const char *const LAYOUTS[] = {"split", "unified", NULL};
 /* A child states these itself; everything else it lacks comes from the card that it extends. */
 static const char OWN_KEYS[] = " schema id title extends method provenance source note claim_only ";
 
@@ -48,8 +50,8 @@ int64_t card_kv_bytes_per_tok(const card *c) {
 
 /* ---- points ---- */
 
-/* Provenance, source, samples; `value_key` is the point's own seconds field. Returns the warm seconds, taken
- * from the value or from the samples, or 0 when the point has only a rate. */
+/* Provenance, source, samples; `value_key` is the point's own seconds field. Returns the warm
+ * seconds, taken from the value or from the samples, or 0 when the point has only a rate. */
 static double read_origin(jr p, const card *c, const char *value_key, point_origin *o) {
     o->samples_s = jr_pos_array(p, "samples_s", &o->samples_n);
     o->shared_prompt = jr_bool_or(p, "shared_prompt", false);
@@ -61,11 +63,13 @@ static double read_origin(jr p, const card *c, const char *value_key, point_orig
     for (size_t i = 0; i < o->samples_n; i++)
         if (s <= o->samples_s[i] * 1.000001) return s;
     if (o->samples_n > 0)
-        jr_fail(p, E_RANGE, "%s %.6g lies above all of its samples, expected a value among them", value_key, s);
+        jr_fail(p, E_RANGE, "%s %.6g lies above all of its samples, expected a value among them",
+                value_key, s);
     return s;
 }
 
-/* Seconds and rate of a point name one thing twice: they have to agree within the digits of a printed rate. */
+/* Seconds and rate of a point name one thing twice: they have to agree within the digits of a
+ * printed rate. */
 static void reconcile(jr p, double tok, double *s, double *tok_s) {
     if (!jr_ok(p)) return;
     if (*s == 0 && *tok_s == 0) {
@@ -75,25 +79,29 @@ static void reconcile(jr p, double tok, double *s, double *tok_s) {
     if (*s == 0 && tok > 0) *s = tok / *tok_s;
     if (*tok_s == 0) *tok_s = tok / *s;
     if (tok > 0 && fabs(tok / *s / *tok_s - 1) > 0.01)
-        jr_fail(p, E_RANGE, "tok_s %.6g and time %.6g s disagree: %.0f tok / time is %.6g tok/s", *tok_s, *s, tok,
-                tok / *s);
+        jr_fail(p, E_RANGE, "tok_s %.6g and time %.6g s disagree: %.0f tok / time is %.6g tok/s",
+                *tok_s, *s, tok, tok / *s);
 }
 
 static void read_prefill(jr p, const card *c, prefill_point *out) {
-    jr_keys(p, "n_prompt_tok depth_tok batch_n samples_s s tok_s n_ubatch shared_prompt provenance source excluded");
+    jr_keys(p, "n_prompt_tok depth_tok batch_n samples_s s tok_s n_ubatch shared_prompt provenance "
+               "source excluded");
     out->n_prompt_tok = jr_int_or(p, "n_prompt_tok", 1, TOK_MAX, 0);
     out->depth_tok = jr_int_or(p, "depth_tok", 0, TOK_MAX, 0);
     out->batch_n = jr_int_or(p, "batch_n", 1, 100000, 1);
     out->n_ubatch = jr_int_or(p, "n_ubatch", 1, TOK_MAX, 0);
     out->tok_s = jr_pos_or(p, "tok_s", 0);
     out->s = read_origin(p, c, "s", &out->origin);
-    if (jr_ok(p) && out->n_prompt_tok == 0 && out->tok_s == 0)
-        jr_fail(p, E_SCHEMA, "a time without n_prompt_tok says nothing, expected n_prompt_tok or tok_s");
+    if (jr_ok(p) && out->n_prompt_tok == 0 && out->s > 0)
+        jr_fail(p, E_SCHEMA,
+                "a time without n_prompt_tok says nothing, expected n_prompt_tok beside it, or "
+                "tok_s alone");
     reconcile(p, (double)(out->n_prompt_tok * out->batch_n), &out->s, &out->tok_s);
 }
 
 static void read_decode(jr p, const card *c, decode_point *out) {
-    jr_keys(p, "batch_n context_tok samples_s step_s tok_s shared_prompt provenance source excluded");
+    jr_keys(p,
+            "batch_n context_tok samples_s step_s tok_s shared_prompt provenance source excluded");
     out->batch_n = jr_int(p, "batch_n", 1, 100000);
     out->context_tok = jr_int_or(p, "context_tok", 0, TOK_MAX, -1);
     out->tok_s = jr_pos_or(p, "tok_s", 0);
@@ -103,10 +111,11 @@ static void read_decode(jr p, const card *c, decode_point *out) {
 
 static void read_points(jr root, card *c) {
     jr prefill = jr_need(root, "prefill"), decode = jr_need(root, "decode");
-    size_t np = jr_len(prefill), nd = jr_len(decode);
-    if (np + nd > POINTS_MAX) jr_fail(root, E_LIMIT, "more than %d points", POINTS_MAX);
-    prefill_point *pp = ARENA_ARRAY(root.doc->mem, prefill_point, np);
-    decode_point *dp = ARENA_ARRAY(root.doc->mem, decode_point, nd);
+    size_t n_prefill = jr_len(prefill), n_decode = jr_len(decode);
+    if (n_prefill + n_decode > POINTS_MAX)
+        jr_fail(root, E_LIMIT, "more than %d points", POINTS_MAX);
+    prefill_point *pp = ARENA_ARRAY(root.doc->mem, prefill_point, n_prefill);
+    decode_point *dp = ARENA_ARRAY(root.doc->mem, decode_point, n_decode);
     if (!pp || !dp) {
         jr_fail(root, E_LIMIT, "does not fit the memory budget");
         return;
@@ -114,11 +123,12 @@ static void read_points(jr root, card *c) {
     for (jr p = {0}; jr_each(prefill, &p);) read_prefill(p, c, &pp[p.index]);
     for (jr p = {0}; jr_each(decode, &p);) read_decode(p, c, &dp[p.index]);
     c->prefill = pp;
-    c->prefill_n = np;
+    c->prefill_n = n_prefill;
     c->decode = dp;
-    c->decode_n = nd;
-    if (jr_ok(root) && np + nd == 0 && !c->claim_only)
-        jr_fail(root, E_SCHEMA, "no prefill and no decode point, expected at least one (or \"claim_only\": true)");
+    c->decode_n = n_decode;
+    if (jr_ok(root) && n_prefill + n_decode == 0 && !c->claim_only)
+        jr_fail(root, E_SCHEMA,
+                "no prefill and no decode point, expected at least one (or \"claim_only\": true)");
 }
 
 /* ---- the rest of a card ---- */
@@ -135,8 +145,8 @@ static prov field_prov(jr root, const card *c, const char *const *fields) {
 }
 
 static void read_model(jr root, card *c) {
-    static const char *const KV_FIELDS[] = {"full_attention_layers", "kv_heads", "head_dim", "kv_element_bytes",
-                                            NULL};
+    static const char *const KV_FIELDS[] = {"full_attention_layers", "kv_heads", "head_dim",
+                                            "kv_element_bytes", NULL};
     static const char *const WEIGHT_FIELDS[] = {"weights_bytes", NULL};
     const int64_t max = (int64_t)BYTES_MAX;
     c->model = jr_str(root, "model");
@@ -153,11 +163,15 @@ static void read_model(jr root, card *c) {
     c->head_dim = jr_int_or(root, "head_dim", 1, 100000, 0);
     c->kv_element_bytes = jr_num_or(root, "kv_element_bytes", 0.125, 16, 0);
     if (jr_ok(root) && c->layers > 0 && c->full_attention_layers > c->layers)
-        jr_fail(jr_get(root, "full_attention_layers"), E_RANGE, "found %lld, expected at most layers = %lld",
-                (long long)c->full_attention_layers, (long long)c->layers);
+        jr_fail(jr_get(root, "full_attention_layers"), E_RANGE,
+                "found %lld, expected at most layers = %lld", (long long)c->full_attention_layers,
+                (long long)c->layers);
     jr fp = jr_get(root, "field_provenance");
     if (jr_present(fp)) {
-        jr_keys(fp, TOP_KEYS);
+        jr_keys(fp,
+                "model quant architecture params weights_bytes weights_host_bytes overhead_bytes "
+                "layers "
+                "full_attention_layers kv_heads head_dim kv_element_bytes recurrent_state_bytes");
         for (const cJSON *f = fp.node ? fp.node->child : NULL; f && jr_ok(fp); f = f->next) {
             jr field = jr_get(fp, f->string);
             if (strcmp(f->string, "note") == 0) continue;
@@ -179,7 +193,7 @@ static void read_engine_and_machine(jr root, card *c) {
     c->engine.type_v = jr_str_or(en, "type_v", NULL);
     c->engine.n_batch = jr_int_or(en, "n_batch", 1, TOK_MAX, 0);
     c->engine.n_ubatch = jr_int_or(en, "n_ubatch", 1, TOK_MAX, 0);
-    c->engine.layout = (kv_layout)jr_enum_or(en, "kv_layout", LAYOUTS, KV_LAYOUT_UNSTATED);
+    c->engine.layout = (kv_layout)(jr_enum_or(en, "kv_layout", LAYOUTS, -1) + 1);
     (void)jr_bool_or(en, "flash_attention", false);
     jr_keys(hw, "id chip mem_bw_bytes_s fp16_flop_s memory_bytes source");
     c->hardware.id = jr_str_or(hw, "id", NULL);
@@ -201,13 +215,13 @@ static bool valid_id(const char *id) {
 }
 
 static void read_card(jr root, card *c) {
+    jr_schema(root, CARD_SCHEMA);
     jr_keys(root, TOP_KEYS);
-    const char *schema = jr_str(root, "schema");
-    if (jr_ok(root) && strcmp(schema, CARD_SCHEMA) != 0)
-        jr_fail(jr_get(root, "schema"), E_SCHEMA, "found \"%s\", expected \"" CARD_SCHEMA "\"", schema);
+    (void)jr_str(root, "schema");
     c->id = jr_str(root, "id");
     if (jr_ok(root) && !valid_id(c->id))
-        jr_fail(jr_get(root, "id"), E_RANGE, "found \"%s\", expected lower-case letters, digits and . _ -", c->id);
+        jr_fail(jr_get(root, "id"), E_RANGE,
+                "found \"%s\", expected lower-case letters, digits and . _ -", c->id);
     c->title = jr_str(root, "title");
     c->extends = jr_str_or(root, "extends", NULL);
     c->method = METHODS[jr_enum(root, "method", METHODS)];
@@ -253,10 +267,10 @@ static void inherit(cJSON *child, const cJSON *parent) {
     }
 }
 
-/* Parses one file and merges what it extends into the tree. The parent is validated as a card of its own
- * first, so that its faults are reported in its file. */
-static err_code load_tree(card_library *lib, const file_bytes *f, const chain *up, arena *mem, jr_doc *doc,
-                          card *c, err *e) {
+/* Parses one file and merges what it extends into the tree. The parent is validated as a card of
+ * its own first, so that its faults are reported in its file. */
+static err_code load_tree(card_library *lib, const file_bytes *f, const chain *up, arena *mem,
+                          jr_doc *doc, card *c, err *e) {
     if (jr_parse(doc, f->name, f->s, f->len, mem, e)) return e->code;
     jr root = jr_root(doc);
     jr ext = jr_get(root, "extends");
@@ -266,16 +280,19 @@ static err_code load_tree(card_library *lib, const file_bytes *f, const chain *u
         chain here = {up, cJSON_IsString(id) ? id->valuestring : "", up ? up->depth + 1 : 0};
         for (const chain *k = &here; k; k = k->up)
             if (strcmp(k->id, ref) == 0)
-                jr_fail(ext, E_SCHEMA, "card \"%s\" extends itself in the end (cyclic reference)", ref);
+                jr_fail(ext, E_SCHEMA, "card \"%s\" extends itself in the end (cyclic reference)",
+                        ref);
         if (here.depth >= EXTENDS_DEPTH_MAX)
             jr_fail(ext, E_LIMIT, "more than %d cards extend each other", EXTENDS_DEPTH_MAX);
         const char *path = NULL;
         err inner = {0};
-        if (jr_ok(root) && find_path(lib, ref, mem, &path, &inner)) jr_fail(ext, inner.code, "%s", inner.what);
+        if (jr_ok(root) && find_path(lib, ref, mem, &path, &inner))
+            jr_fail(ext, inner.code, "%s%s%s", inner.what, inner.where[0] ? "; " : "", inner.where);
         file_bytes pf = {0};
         jr_doc pdoc = {0};
         card *parent = ARENA_NEW(mem, card);
-        if (jr_ok(root) && parent && file_read(path, mem, &pf, e) == OK &&
+        if (!parent) jr_fail(ext, E_LIMIT, "does not fit the memory budget");
+        if (jr_ok(root) && file_read(path, mem, &pf, e) == OK &&
             load_tree(lib, &pf, &here, mem, &pdoc, parent, e) == OK)
             inherit(doc->root, pdoc.root);
         jr_free(&pdoc);
@@ -314,11 +331,14 @@ static err_code list_files(card_library *lib, arena *mem, err *e) {
     if (!lib->paths) return err_set(e, E_LIMIT, "", "does not fit the memory budget");
     for (size_t d = 0; d < lib->n; d++) {
         DIR *dir = opendir(lib->dirs[d]);
-        if (!dir) return err_set(e, E_IO, lib->dirs[d], "folder of rate cards cannot be opened: %s", strerror(errno));
+        if (!dir)
+            return err_set(e, E_IO, lib->dirs[d], "folder of rate cards cannot be opened: %s",
+                           strerror(errno));
         size_t first = lib->files_n;
         for (const struct dirent *it; lib->files_n < MAX && (it = readdir(dir));) {
             size_t len = strlen(it->d_name);
-            if (len < 6 || it->d_name[0] == '.' || strcmp(it->d_name + len - 5, ".json") != 0) continue;
+            if (len < 6 || it->d_name[0] == '.' || strcmp(it->d_name + len - 5, ".json") != 0)
+                continue;
             const char *path = arena_printf(mem, "%s/%s", lib->dirs[d], it->d_name);
             if (path) lib->paths[lib->files_n++] = path;
         }
@@ -328,20 +348,24 @@ static err_code list_files(card_library *lib, arena *mem, err *e) {
     return OK;
 }
 
-/* The id of a file that says it is a rate card; NULL for any other file. */
-static const char *peek_id(const char *path, arena *mem) {
-    err ignored = {0};
+/* The id of a file that says it is a rate card; NULL for any other file. A broken file is nobody's
+ * card, but a file that does not fit the memory budget is an error: its card would seem to be
+ * missing. */
+static const char *peek_id(const char *path, arena *mem, err *e) {
+    err broken = {0};
     file_bytes f = {0};
     jr_doc doc = {0};
     const char *id = NULL;
-    if (file_read(path, mem, &f, &ignored) == OK && strstr(f.s, CARD_SCHEMA) &&
-        jr_parse(&doc, path, f.s, f.len, mem, &ignored) == OK) {
+    if (file_read(path, mem, &f, &broken) == OK && strstr(f.s, CARD_SCHEMA) &&
+        jr_parse(&doc, path, f.s, f.len, mem, &broken) == OK) {
         const cJSON *s = cJSON_GetObjectItemCaseSensitive(doc.root, "schema");
         const cJSON *i = cJSON_GetObjectItemCaseSensitive(doc.root, "id");
         if (cJSON_IsString(s) && strcmp(s->valuestring, CARD_SCHEMA) == 0 && cJSON_IsString(i))
             id = arena_strdup(mem, i->valuestring);
     }
     jr_free(&doc);
+    if (broken.code == E_LIMIT || broken.code == E_NOMEM)
+        err_set(e, broken.code, broken.where, "%s", broken.what);
     return id;
 }
 
@@ -350,12 +374,15 @@ static err_code scan(card_library *lib, arena *mem, err *e) {
     if (list_files(lib, mem, e)) return e->code;
     lib->ids = ARENA_ARRAY(mem, const char *, lib->files_n);
     if (!lib->ids) return err_set(e, E_LIMIT, "", "does not fit the memory budget");
-    for (size_t i = 0; i < lib->files_n; i++) lib->ids[i] = peek_id(lib->paths[i], mem);
+    for (size_t i = 0; i < lib->files_n && !e->code; i++)
+        lib->ids[i] = peek_id(lib->paths[i], mem, e);
+    if (e->code) return e->code;
     lib->scanned = true;
     return OK;
 }
 
-static err_code find_path(card_library *lib, const char *id, arena *mem, const char **path, err *e) {
+static err_code find_path(card_library *lib, const char *id, arena *mem, const char **path,
+                          err *e) {
     if (scan(lib, mem, e)) return e->code;
     const char *known = "";
     *path = NULL;
@@ -364,7 +391,9 @@ static err_code find_path(card_library *lib, const char *id, arena *mem, const c
         const char *more = arena_printf(mem, "%s %s", known, lib->ids[i]);
         if (more) known = more;
         if (strcmp(lib->ids[i], id) != 0) continue;
-        if (*path) return err_set(e, E_SCHEMA, lib->paths[i], "second card with id \"%s\", the first is %s", id, *path);
+        if (*path)
+            return err_set(e, E_SCHEMA, lib->paths[i],
+                           "second card with id \"%s\", the first is %s", id, *path);
         *path = lib->paths[i];
     }
     if (*path) return OK;
@@ -379,12 +408,12 @@ static bool is_path(const char *ref) {
     return strchr(ref, '/') || (n > 5 && strcmp(ref + n - 5, ".json") == 0);
 }
 
-err_code card_find(card_library *lib, const char *ref, const char *base_dir, arena *mem, const card **out,
-                   err *e) {
+err_code card_find(card_library *lib, const char *ref, const char *base_dir, arena *mem,
+                   const card **out, err *e) {
     const char *path = ref;
     if (!is_path(ref)) {
         if (find_path(lib, ref, mem, &path, e)) return e->code;
-    } else if (ref[0] != '/' && base_dir) {
+    } else if (ref[0] != '/' && base_dir && strcmp(base_dir, ".") != 0) {
         path = arena_printf(mem, "%s/%s", base_dir, ref);
         if (!path) return err_set(e, E_LIMIT, ref, "does not fit the memory budget");
     }

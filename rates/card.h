@@ -1,8 +1,8 @@
 /* Rate cards: what one engine measured on one machine with one model.
  *
- * Format `ratecast.rate-card/1`, field by field in rates/README.md. A loaded card is const and lives in the
- * arena it was loaded into. Times are seconds; token counts are tokens; nothing here is fitted or
- * interpolated (calib/ does that).
+ * Format `ratecast.rate-card/1`, field by field in rates/README.md. A loaded card is const and
+ * lives in the arena it was loaded into. Times are seconds; token counts are tokens; nothing here
+ * is fitted or interpolated (calib/ does that).
  */
 #ifndef RATECAST_CARD_H
 #define RATECAST_CARD_H
@@ -20,7 +20,8 @@
 
 /* How a point was taken and how far it can be trusted; the same for both phases. */
 typedef struct point_origin {
-    const double *samples_s; /* every repetition, in the order measured; NULL when only a value is known */
+    const double
+        *samples_s; /* every repetition, in the order measured; empty when only a value is known */
     size_t samples_n;
     bool shared_prompt; /* batch over one shared prompt (llama-batched-bench -pps) */
     prov prov;
@@ -80,8 +81,8 @@ typedef struct card {
     size_t decode_n;
 } card;
 
-/* Where cards are looked up by id: folders in order, each scanned once, at the first need, for *.json. Set
- * `dirs` and `n`; the rest belongs to the functions below. */
+/* Where cards are looked up by id: folders in order, each scanned once, at the first need, for
+ * *.json. Set `dirs` and `n`; the rest belongs to the functions below. */
 typedef struct card_library {
     const char *dirs[4];
     size_t n;
@@ -90,16 +91,19 @@ typedef struct card_library {
     size_t files_n;
 } card_library;
 
-/* A card by id or by path (a reference with a '/' or ending in ".json" is a path, relative to `base_dir`
- * unless it is absolute). Errors: E_SCHEMA unknown id (nearest named), two cards with one id, cyclic or missing
- * `extends`, bad fields; E_REFUSED never. */
+/* A card by id or by path (a reference with a '/' or ending in ".json" is a path, relative to
+ * `base_dir` unless it is absolute). Errors: E_SCHEMA unknown id (nearest named), two cards with
+ * one id, cyclic or missing `extends`, bad fields; E_REFUSED never. */
 MUST_USE err_code card_find(card_library *lib, const char *ref, const char *base_dir, arena *mem,
                             const card **out, err *e);
-MUST_USE err_code card_load(card_library *lib, const char *path, arena *mem, const card **out, err *e);
+MUST_USE err_code card_load(card_library *lib, const char *path, arena *mem, const card **out,
+                            err *e);
 /* The same from bytes already read (fuzzing, stdin). */
-MUST_USE err_code card_parse(card_library *lib, const file_bytes *f, arena *mem, const card **out, err *e);
+MUST_USE err_code card_parse(card_library *lib, const file_bytes *f, arena *mem, const card **out,
+                             err *e);
 
-/* Every card file of the library in name order. A file that does not load has `c` NULL and its error. */
+/* Every card file of the library in name order. A file that does not load has `c` NULL and its
+ * error. */
 typedef struct card_entry {
     const char *path;
     const card *c;
@@ -111,8 +115,8 @@ MUST_USE err_code card_list(card_library *lib, arena *mem, card_entry **out, siz
  * (design model, section 4); 0 when the card lacks a factor. */
 int64_t card_kv_bytes_per_tok(const card *c);
 
-/* The warm sample of repetitions: the fastest where they spread by more than 20 %, else the median (of an
- * even count the lower one). First repetitions of a shape are slow on every engine seen. */
+/* The warm sample of repetitions: the fastest where they spread by more than 20 %, else the median
+ * (of an even count the lower one). First repetitions of a shape are slow on every engine seen. */
 double card_warm_sample_s(const double *samples_s, size_t n);
 
 #endif

@@ -12,7 +12,8 @@
 /* One point of either phase, with what follows from it. */
 typedef struct line {
     const char *phase;
-    int64_t rows_n, position_tok; /* prompt length and depth, or batch and context; -1: not stated */
+    int64_t rows_n,
+        position_tok; /* prompt length and depth, or batch and context; -1: not stated */
     int64_t batch_n;
     double s, tok_s;
     double bytes_s, flop_s; /* 0: cannot be said */
@@ -34,7 +35,8 @@ static line prefill_line(const card *c, const prefill_point *p) {
               .tok_s = p->tok_s,
               .origin = &p->origin};
     if (c->params > 0) l.flop_s = 2 * (double)c->params * p->tok_s;
-    if (c->weights_bytes > 0 && p->s > 0) l.bytes_s = (double)c->weights_bytes * passes(c, p) / p->s;
+    if (c->weights_bytes > 0 && p->s > 0)
+        l.bytes_s = (double)c->weights_bytes * passes(c, p) / p->s;
     return l;
 }
 
@@ -46,7 +48,9 @@ static line decode_line(const card *c, const decode_point *p) {
               .s = p->step_s,
               .tok_s = p->tok_s,
               .origin = &p->origin};
-    double kv = p->context_tok > 0 ? (double)card_kv_bytes_per_tok(c) * (double)(p->context_tok * p->batch_n) : 0;
+    double kv = p->context_tok > 0
+                    ? (double)card_kv_bytes_per_tok(c) * (double)(p->context_tok * p->batch_n)
+                    : 0;
     if (c->params > 0) l.flop_s = 2 * (double)c->params * p->tok_s;
     if (c->weights_bytes > 0) l.bytes_s = ((double)c->weights_bytes + kv) / p->step_s;
     return l;
@@ -75,7 +79,9 @@ static const char *spread(arena *mem, const point_origin *o) {
 
 static void add_line(table *t, const card *c, const line *l, arena *mem) {
     const point_origin *o = l->origin;
-    const char *remark = o->excluded ? arena_printf(mem, "not used: %s", o->excluded) : o->shared_prompt ? "shared prompt" : "";
+    const char *remark = o->excluded        ? arena_printf(mem, "not used: %s", o->excluded)
+                         : o->shared_prompt ? "shared prompt"
+                                            : "";
     const char *row[] = {l->phase,
                          l->phase[0] == 'p' ? tokens(mem, l->rows_n) : "1",
                          tokens(mem, l->position_tok),
@@ -92,8 +98,18 @@ static void add_line(table *t, const card *c, const line *l, arena *mem) {
 }
 
 static void add_points(const card *c, arena *mem, buf *out) {
-    static const char *const HEAD[] = {"phase",     "new tok/seq", "context tok", "batch",   "ms",     "tok/s",
-                                       "implied weight + KV stream", "implied compute", "samples", "provenance", "source", "remark"};
+    static const char *const HEAD[] = {"phase",
+                                       "new tok/seq",
+                                       "context tok",
+                                       "batch",
+                                       "ms",
+                                       "tok/s",
+                                       "implied weight + KV stream",
+                                       "implied compute",
+                                       "samples",
+                                       "provenance",
+                                       "source",
+                                       "remark"};
     table *t = table_new(mem, sizeof HEAD / sizeof *HEAD);
     for (size_t i = 9; i < 12; i++) table_left(t, i);
     table_row(t, HEAD);
@@ -116,8 +132,9 @@ static void add_step_times(const card *c, arena *mem, buf *out) {
     buf_add(out, "\nStep times a projection takes from it [DERIVED]\n\n");
     if (!decodes) buf_addf(out, "- decode: %s\n", e.what);
     for (size_t i = 0; i < d.n; i++)
-        buf_addf(out, "- decode, %.0f sequences: %.3f ms + %.2f ns per sequence and context token\n", d.batch_n[i],
-                 d.a_s[i] * 1e3, d.k_s[i] * 1e9);
+        buf_addf(out,
+                 "- decode, %.0f sequences: %.3f ms + %.2f ns per sequence and context token\n",
+                 d.batch_n[i], d.a_s[i] * 1e3, d.k_s[i] * 1e9);
     e = (err){0};
     if (prefill_curve_fit(c, decodes ? &d : NULL, -1, mem, &p, &e)) {
         buf_addf(out, "- prefill: %s\n", e.what);
@@ -126,10 +143,12 @@ static void add_step_times(const card *c, arena *mem, buf *out) {
     for (size_t i = p.anchors_n; i < p.n; i++)
         buf_addf(out, "- prefill, a step of %.0f rows: %.3f ms\n", p.rows_n[i], p.T_s[i] * 1e3);
     buf_addf(out,
-             "- prefill attention: %.3f ns per new token and token before it, %.3f ns per step and depth token; worst "
+             "- prefill attention: %.3f ns per new token and token before it, %.3f ns per step and "
+             "depth token; worst "
              "residual over its points %.1f %%\n",
              p.k1_s * 1e9, p.k0_s * 1e9, 100 * p.worst_residual_frac);
-    buf_addf(out, "- micro-batch: %lld tokens%s\n", (long long)p.n_ubatch, p.n_ubatch_assumed ? " (assumed)" : "");
+    buf_addf(out, "- micro-batch: %lld tokens%s\n", (long long)p.n_ubatch,
+             p.n_ubatch_assumed ? " (assumed)" : "");
 }
 
 void report_card_text(const card *c, arena *mem, buf *out) {
@@ -139,11 +158,15 @@ void report_card_text(const card *c, arena *mem, buf *out) {
     if (c->params) buf_addf(out, ", %lld parameters", (long long)c->params);
     if (c->weights_bytes) buf_addf(out, ", %lld weight bytes", (long long)c->weights_bytes);
     if (card_kv_bytes_per_tok(c))
-        buf_addf(out, ", %lld KV bytes a token [%s]", (long long)card_kv_bytes_per_tok(c), PROV_UPPER[c->kv_prov]);
-    buf_addf(out, "\nengine    %s%s%s\n", c->engine.name, c->engine.build ? " " : "", c->engine.build ? c->engine.build : "");
+        buf_addf(out, ", %lld KV bytes a token [%s]", (long long)card_kv_bytes_per_tok(c),
+                 PROV_UPPER[c->kv_prov]);
+    buf_addf(out, "\nengine    %s%s%s\n", c->engine.name, c->engine.build ? " " : "",
+             c->engine.build ? c->engine.build : "");
     buf_addf(out, "hardware  %s", c->hardware.chip);
-    if (c->hardware.mem_bw_bytes_s > 0) buf_addf(out, ", ceiling %.0f GB/s", c->hardware.mem_bw_bytes_s / 1e9);
-    if (c->hardware.fp16_flop_s > 0) buf_addf(out, ", %.4g TFLOP/s", c->hardware.fp16_flop_s / 1e12);
+    if (c->hardware.mem_bw_bytes_s > 0)
+        buf_addf(out, ", ceiling %.0f GB/s", c->hardware.mem_bw_bytes_s / 1e9);
+    if (c->hardware.fp16_flop_s > 0)
+        buf_addf(out, ", %.4g TFLOP/s", c->hardware.fp16_flop_s / 1e12);
     if (c->weights_bytes && c->hardware.mem_bw_bytes_s > 0)
         buf_addf(out, "; one pass over the weights takes at least %.2f ms",
                  (double)c->weights_bytes / c->hardware.mem_bw_bytes_s * 1e3);
@@ -155,7 +178,8 @@ void report_card_text(const card *c, arena *mem, buf *out) {
 static void json_line(cJSON *list, const line *l) {
     cJSON *o = jw_item(list);
     if (l->phase[0] == 'p' && l->rows_n >= 0) jw_int(o, "n_prompt_tok", l->rows_n);
-    if (l->position_tok >= 0) jw_int(o, l->phase[0] == 'p' ? "depth_tok" : "context_tok", l->position_tok);
+    if (l->position_tok >= 0)
+        jw_int(o, l->phase[0] == 'p' ? "depth_tok" : "context_tok", l->position_tok);
     jw_int(o, "batch_n", l->batch_n);
     if (l->s > 0) jw_num(o, l->phase[0] == 'p' ? "s" : "step_s", l->s);
     jw_num(o, "tok_s", l->tok_s);

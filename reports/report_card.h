@@ -1,5 +1,5 @@
-/* A rate card for reading: every point with what it implies (bytes/s, FLOP/s) against the hardware's ceiling, and the
- * step times that a projection would take from it. */
+/* A rate card for reading: every point with what it implies (bytes/s, FLOP/s) against the
+ * hardware's ceiling, and the step times that a projection would take from it. */
 #ifndef RATECAST_REPORT_CARD_H
 #define RATECAST_REPORT_CARD_H
 

@@ -1,5 +1,6 @@
 #include "report_project.h"
 
+#include "report_project_json.h"
 #include "table.h"
 
 #include <inttypes.h>
@@ -40,7 +41,15 @@ static const char *fmt_mib(arena *mem, int64_t bytes) {
 
 /* ---- rows ---- */
 
-typedef enum value_kind { V_SECONDS, V_MILLIS, V_COUNT, V_MIB, V_RATE, V_DENSITY, V_SHARE } value_kind;
+typedef enum value_kind {
+    V_SECONDS,
+    V_MILLIS,
+    V_COUNT,
+    V_MIB,
+    V_RATE,
+    V_DENSITY,
+    V_SHARE
+} value_kind;
 /* How the gain column compares the first arm with the baseline. */
 typedef enum gain_kind { G_NONE, G_LESS_X, G_MORE_X, G_LESS_MIB } gain_kind;
 
@@ -72,9 +81,9 @@ static value plain(int64_t v) {
     return (value){.v = (double)v};
 }
 
-#define GETTER(fn, expr)                                                                                     \
-    static value fn(const arm_result *a) {                                                                   \
-        return expr;                                                                                         \
+#define GETTER(fn, expr)                                                                           \
+    static value fn(const arm_result *a) {                                                         \
+        return expr;                                                                               \
     }
 GETTER(get_wall, timed_ns(a->sim.wall_ns))
 GETTER(get_rate, ((value){.v = a->m.effective_tok_s, .timed = true}))
@@ -99,7 +108,8 @@ GETTER(get_peak, plain(a->m.memory.peak_bytes))
 GETTER(get_reserved, plain(a->m.memory.kv_reserved_bytes))
 GETTER(get_resident, plain(a->m.memory.kv_resident_bytes))
 GETTER(get_density, ((value){.v = a->m.agents_per_gib}))
-GETTER(get_largest, ((value){.v = (double)a->k_in_budget, .absent = a->k_in_budget < 0, .floor = a->k_capped}))
+GETTER(get_largest,
+       ((value){.v = (double)a->k_in_budget, .absent = a->k_in_budget < 0, .floor = a->k_capped}))
 
 static const metric_row ROWS[] = {
     {"wall-clock", "s", V_SECONDS, G_LESS_X, get_wall, FROM_TIME},
@@ -137,15 +147,26 @@ static const char *value_text(const view *v, const metric_row *row, value x, boo
         return arena_printf(v->mem, "%.15g", x.v * scale);
     }
     switch (row->kind) {
-    case V_SECONDS: s = fmt_s(v->mem, x.v); break;
-    case V_MILLIS: s = arena_printf(v->mem, "%.1f", x.v * 1e3); break;
-    case V_COUNT: s = fmt_count(v->mem, (int64_t)x.v); break;
-    case V_MIB: s = fmt_mib(v->mem, (int64_t)x.v); break;
+    case V_SECONDS:
+        s = fmt_s(v->mem, x.v);
+        break;
+    case V_MILLIS:
+        s = arena_printf(v->mem, "%.1f", x.v * 1e3);
+        break;
+    case V_COUNT:
+        s = fmt_count(v->mem, (int64_t)x.v);
+        break;
+    case V_MIB:
+        s = fmt_mib(v->mem, (int64_t)x.v);
+        break;
     case V_RATE:
     case V_DENSITY:
-    case V_SHARE: s = arena_printf(v->mem, "%.2f", x.v); break;
+    case V_SHARE:
+        s = arena_printf(v->mem, "%.2f", x.v);
+        break;
     }
-    return arena_printf(v->mem, "%s%s%s", x.floor ? "≥ " : "", s, x.timed && extrapolated ? " †" : "");
+    return arena_printf(v->mem, "%s%s%s", x.floor ? "≥ " : "", s,
+                        x.timed && extrapolated ? " †" : "");
 }
 
 /* First arm against the baseline: how many times less time or more rate, or how many MiB less. */
@@ -154,9 +175,11 @@ static const char *gain_text(const view *v, const metric_row *row, value first, 
     if (row->gain == G_LESS_MIB) {
         double less = (base.v - first.v) / MIB;
         if (v->csv) return arena_printf(v->mem, "%.15g", less);
-        return arena_printf(v->mem, "%.1f MiB %s", less >= 0 ? less : -less, less >= 0 ? "less" : "more");
+        return arena_printf(v->mem, "%.1f MiB %s", less >= 0 ? less : -less,
+                            less >= 0 ? "less" : "more");
     }
-    double over = row->gain == G_LESS_X ? base.v : first.v, under = row->gain == G_LESS_X ? first.v : base.v;
+    double over = row->gain == G_LESS_X ? base.v : first.v,
+           under = row->gain == G_LESS_X ? first.v : base.v;
     if (under <= 0 || over <= 0) return "";
     return arena_printf(v->mem, v->csv ? "%.15g" : "%.2fx", over / under);
 }
@@ -165,7 +188,9 @@ static prov row_prov(const view *v, const metric_row *row) {
     prov p = PROV_WITNESSED;
     for (size_t i = 0; i < v->p->arms_n; i++) {
         const arm_result *a = &v->p->arms[i];
-        prov one = row->from == FROM_TIME ? a->time_prov : row->from == FROM_TOKENS ? PROV_DERIVED : a->m.memory.prov;
+        prov one = row->from == FROM_TIME     ? a->time_prov
+                   : row->from == FROM_TOKENS ? PROV_DERIVED
+                                              : a->m.memory.prov;
         p = prov_weakest(p, one);
     }
     return p;
@@ -191,7 +216,8 @@ static void head_to_head(view *v) {
     cells[at++] = "metric";
     cells[at++] = "unit";
     for (size_t i = 0; i < p->arms_n; i++) cells[at++] = p->arms[i].arm->name;
-    if (gain) cells[at++] = v->csv ? "gain" : arena_printf(v->mem, "gain of %s", p->arms[0].arm->name);
+    if (gain)
+        cells[at++] = v->csv ? "gain" : arena_printf(v->mem, "gain of %s", p->arms[0].arm->name);
     cells[at++] = "provenance";
     table_row(v->t, cells);
     for (size_t r = 0; r < ROWS_N; r++) {
@@ -201,8 +227,10 @@ static void head_to_head(view *v) {
         cells[at++] = row->name;
         cells[at++] = row->unit;
         for (size_t i = 0; i < p->arms_n; i++)
-            cells[at++] = value_text(v, row, row->get(&p->arms[i]), p->arms[i].extrapolations_n > 0);
-        if (gain) cells[at++] = gain_text(v, row, row->get(&p->arms[0]), row->get(&p->arms[p->baseline]));
+            cells[at++] =
+                value_text(v, row, row->get(&p->arms[i]), p->arms[i].extrapolations_n > 0);
+        if (gain)
+            cells[at++] = gain_text(v, row, row->get(&p->arms[0]), row->get(&p->arms[p->baseline]));
         cells[at++] = PROV_UPPER[row_prov(v, row)];
         table_row(v->t, cells);
     }
@@ -212,13 +240,15 @@ static void head_to_head(view *v) {
 
 static const char *assumption_value(arena *mem, const assumption *a) {
     if (a->what == TERM_DECODE_GAIN_CARD)
-        return arena_printf(mem, "of card %s at %lld tokens of context", a->gain_card_ref, (long long)a->context_tok);
+        return arena_printf(mem, "of card %s at %lld tokens of context", a->gain_card_ref,
+                            (long long)a->context_tok);
     if (a->what == TERM_KV_EXCLUDES_LAST_OUTPUT) return "yes";
     if (a->what == TERM_DECODE_TOK_S && a->growth_frac >= 0)
         return arena_printf(mem, "%.10g × (1 + %.10g (B − 1))", a->value, a->growth_frac);
     if (a->what == TERM_DELTA_PREFILL_S && a->growth_frac > 0)
         return arena_printf(mem, "%.10g × (1 + %.10g (K − 1))", a->value, a->growth_frac);
-    return arena_printf(mem, "%.10g", a->value);
+    bool bytes = a->what >= TERM_WEIGHTS_BYTES && a->what <= TERM_RECURRENT_STATE_BYTES;
+    return bytes ? fmt_count(mem, (int64_t)a->value) : arena_printf(mem, "%.10g", a->value);
 }
 
 static bool same_assumption(const assumption *a, const assumption *b) {
@@ -258,9 +288,10 @@ static void add_assumptions(const view *v, buf *out) {
             if (listed_before(v, i, j)) continue;
             if (!any) buf_add(out, "\nDeclared assumptions\n\n");
             any = true;
-            buf_addf(out, "- %s = %s [%s] (%s): %s", TERM_NAMES[a->what], assumption_value(v->mem, a),
-                     PROV_UPPER[a->prov], holders(v, a), a->reason);
-            buf_addf(out, "%s%s\n", a->source ? "; source: " : "; no source", a->source ? a->source : "");
+            buf_addf(out, "- %s = %s [%s] (%s): %s", TERM_NAMES[a->what],
+                     assumption_value(v->mem, a), PROV_UPPER[a->prov], holders(v, a), a->reason);
+            buf_addf(out, "%s%s\n", a->source ? "; source: " : "; no source",
+                     a->source ? a->source : "");
         }
     }
 }
@@ -284,10 +315,31 @@ static void add_cards(const view *v, buf *out) {
     for (size_t i = 0; i < v->p->arms_n; i++) {
         const card *c = v->p->arms[i].arm->card;
         bool seen = false;
-        for (size_t j = 0; j < i; j++) seen |= v->p->arms[j].arm->card == c || strcmp(v->p->arms[j].arm->card->id, c->id) == 0;
+        for (size_t j = 0; j < i; j++)
+            seen |= v->p->arms[j].arm->card == c || strcmp(v->p->arms[j].arm->card->id, c->id) == 0;
         if (seen) continue;
-        buf_addf(out, "card      %s: %s %s, %s on %s [%s]\n", c->id, c->model, c->quant, c->engine.name, c->hardware.chip,
-                 PROV_UPPER[c->prov]);
+        buf_addf(out, "card      %s: %s %s, %s on %s [%s]\n", c->id, c->model, c->quant,
+                 c->engine.name, c->hardware.chip, PROV_UPPER[c->prov]);
+    }
+}
+
+/* What an arm is, in the terms of the field. */
+static void add_arms(const view *v, buf *out) {
+    static const char *const REUSE[] = {"no prefix reuse", "prefix reuse per slot",
+                                        "shared prefix"};
+    for (size_t i = 0; i < v->p->arms_n; i++) {
+        const arm *a = v->p->arms[i].arm;
+        buf_addf(out, "arm       %s: %s", a->name, REUSE[a->reuse]);
+        if (a->reuse == REUSE_SHARED)
+            buf_addf(out, " (later agents %s, found after %lld sight%s)",
+                     a->comers == COMERS_WAIT ? "wait for the first"
+                                              : "that start together each compute it",
+                     (long long)a->cold_sights_n, a->cold_sights_n == 1 ? "" : "s");
+        buf_addf(out, ", %s batching", BATCHING_NAMES[a->batch]);
+        if (a->prefill == PREFILL_MIXED)
+            buf_addf(out, ", prefill mixed in up to %lld rows", (long long)a->max_batch_tok);
+        buf_addf(out, ", %lld slot%s%s\n", (long long)a->slots_n, a->slots_n == 1 ? "" : "s",
+                 a->reuse_last_token ? ", last sampled token counted as cached" : "");
     }
 }
 
@@ -296,15 +348,21 @@ static void add_head(const view *v, buf *out) {
     const workload *w = &s->work;
     prov worst = PROV_MODELED;
     for (size_t i = 0; i < v->p->arms_n; i++) worst = prov_weakest(worst, v->p->arms[i].time_prov);
-    buf_addf(out, "[%s PROJECTION] replayed by a simulator; no part of this session ran on silicon\n", PROV_UPPER[worst]);
+    buf_addf(out,
+             "[%s PROJECTION] replayed by a simulator; no part of this session ran on silicon\n",
+             PROV_UPPER[worst]);
     buf_addf(out, "scenario  %s: %s\n", s->id, s->title);
-    buf_addf(out, "workload  K = %" PRId64 " agents, H = %" PRId64 " turns, P = %" PRId64 " shared tokens, + %" PRId64
-                  " in / %" PRId64 " out a turn (%s), tool latency %.10g s\n",
+    buf_addf(out,
+             "workload  K = %" PRId64 " agents, H = %" PRId64 " turns, P = %" PRId64
+             " shared tokens, + %" PRId64 " in / %" PRId64
+             " out a turn (%s), tool latency %.10g s\n",
              w->K, w->H, w->P, w->turn_delta_in_tok, w->turn_out_tok, TURN_SHAPE_NAMES[w->shape],
              (double)w->tool_latency_ns / 1e9);
     add_cards(v, out);
+    add_arms(v, out);
     for (size_t i = 0; i < s->overrides_n; i++) buf_addf(out, "set       %s\n", s->overrides[i]);
-    if (s->memory_budget_bytes > 0) buf_addf(out, "budget    %.2f GiB of memory\n", (double)s->memory_budget_bytes / GIB);
+    if (s->memory_budget_bytes > 0)
+        buf_addf(out, "budget    %.2f GiB of memory\n", (double)s->memory_budget_bytes / GIB);
 }
 
 static void add_unmodeled(const view *v, buf *out) {
@@ -340,17 +398,97 @@ static void report_text(view *v, const rule_result rules[RULES_N], bool md, buf 
     add_rules(rules, out);
 }
 
-void report_project_json(const projection *p, const rule_result rules[RULES_N], buf *out);
-
-void report_project(const projection *p, const rule_result rules[RULES_N], report_format f, arena *scratch, buf *out) {
+void report_project(const projection *p, const rule_result rules[RULES_N], report_format f,
+                    arena *scratch, buf *out) {
     view v = {.p = p, .mem = scratch, .csv = f == REPORT_CSV};
     switch (f) {
-    case REPORT_JSON: report_project_json(p, rules, out); break;
+    case REPORT_JSON:
+        report_project_json(p, rules, out);
+        break;
     case REPORT_CSV:
         head_to_head(&v);
         table_csv(v.t, out);
         break;
     case REPORT_MD:
-    case REPORT_TEXT: report_text(&v, rules, f == REPORT_MD, out); break;
+    case REPORT_TEXT:
+        report_text(&v, rules, f == REPORT_MD, out);
+        break;
     }
+}
+
+/* ---- sweeps ---- */
+
+static const metric_row *row_named(const char *name) {
+    for (size_t i = 0; i < ROWS_N; i++)
+        if (strcmp(ROWS[i].name, name) == 0) return &ROWS[i];
+    return NULL;
+}
+
+static const char *const SWEEP_COLUMNS[] = {"wall-clock",
+                                            "effective output",
+                                            "TTFT cold p50",
+                                            "TTFT warm p50",
+                                            "prompt tokens presented",
+                                            "prompt tokens reused",
+                                            "prompt tokens computed",
+                                            "peak memory",
+                                            "agents per GiB"};
+enum { SWEEP_COLUMNS_N = sizeof SWEEP_COLUMNS / sizeof *SWEEP_COLUMNS };
+
+static table *sweep_table(const scenario *s, const sweep_point *points, bool csv, arena *mem) {
+    const char *cells[SWEEP_COLUMNS_N + 3];
+    table *t = table_new(mem, SWEEP_COLUMNS_N + 3);
+    table_left(t, 1);
+    table_left(t, SWEEP_COLUMNS_N + 2);
+    cells[0] = s->sweep_path;
+    cells[1] = "arm";
+    for (size_t c = 0; c < SWEEP_COLUMNS_N; c++) {
+        const metric_row *row = row_named(SWEEP_COLUMNS[c]);
+        cells[c + 2] = row->unit[0] ? arena_printf(mem, "%s, %s", row->name, row->unit) : row->name;
+    }
+    cells[SWEEP_COLUMNS_N + 2] = "provenance of times";
+    table_row(t, cells);
+    for (size_t i = 0; i < s->sweep_n; i++)
+        for (size_t a = 0; a < points[i].p->arms_n; a++) {
+            const arm_result *r = &points[i].p->arms[a];
+            view v = {.p = points[i].p, .mem = mem, .csv = csv};
+            cells[0] = s->sweep_values[i];
+            cells[1] = r->arm->name;
+            for (size_t c = 0; c < SWEEP_COLUMNS_N; c++) {
+                const metric_row *row = row_named(SWEEP_COLUMNS[c]);
+                cells[c + 2] = value_text(&v, row, row->get(r), r->extrapolations_n > 0);
+            }
+            cells[SWEEP_COLUMNS_N + 2] = PROV_UPPER[r->time_prov];
+            table_row(t, cells);
+        }
+    return t;
+}
+
+void report_sweep(const scenario *s, const sweep_point *points, report_format f, arena *scratch,
+                  buf *out) {
+    if (f == REPORT_JSON) {
+        report_sweep_json(s, points, out);
+        return;
+    }
+    table *t = sweep_table(s, points, f == REPORT_CSV, scratch);
+    if (f == REPORT_CSV) {
+        table_csv(t, out);
+        return;
+    }
+    view v = {.p = points[s->sweep_n - 1].p,
+              .mem = scratch}; /* head and notes: those of the last value */
+    if (f == REPORT_MD) buf_add(out, "```text\n");
+    add_head(&v, out);
+    buf_addf(out, "sweep     %s over", s->sweep_path);
+    for (size_t i = 0; i < s->sweep_n; i++)
+        buf_addf(out, "%s %s", i ? "," : "", s->sweep_values[i]);
+    buf_addf(out, "; what stands below the table is of %s = %s\n", s->sweep_path,
+             s->sweep_values[s->sweep_n - 1]);
+    buf_add(out, f == REPORT_MD ? "```\n\n" : "\n");
+    table_markdown(t, out);
+    add_notes(&v, out, "† Priced outside the measured range", true);
+    add_assumptions(&v, out);
+    add_notes(&v, out, "Taken as given", false);
+    add_unmodeled(&v, out);
+    add_rules(points[s->sweep_n - 1].rules, out);
 }

@@ -13,6 +13,16 @@
 typedef enum report_format { REPORT_TEXT, REPORT_MD, REPORT_CSV, REPORT_JSON } report_format;
 
 /* Writes the report; `scratch` holds its strings. */
-void report_project(const projection *p, const rule_result rules[RULES_N], report_format f, arena *scratch, buf *out);
+void report_project(const projection *p, const rule_result rules[RULES_N], report_format f,
+                    arena *scratch, buf *out);
+
+/* A sweep: one row for each value and arm (text, Markdown, CSV), or `ratecast.sweep/1` (JSON),
+ * which holds the result of every value. `points[i]` was run with `sweep_values[i]` of `s`. */
+typedef struct sweep_point {
+    const projection *p;
+    const rule_result *rules; /* RULES_N */
+} sweep_point;
+void report_sweep(const scenario *s, const sweep_point *points, report_format f, arena *scratch,
+                  buf *out);
 
 #endif

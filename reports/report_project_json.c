@@ -1,6 +1,8 @@
-#include "base/jsonw.h"
-#include "report_project.h"
+#include "report_project_json.h"
 
+#include "base/jsonw.h"
+
+#include <stdlib.h>
 #include <string.h>
 
 static void add_percentiles(cJSON *parent, const char *key, const percentiles *p) {
@@ -28,25 +30,69 @@ static void add_memory(cJSON *parent, const memory_use *m) {
     jw_str(o, "provenance", PROV_NAMES[m->prov]);
 }
 
+/* The fields of one assumption as a scenario writes them. */
+static void add_term(cJSON *o, const assumption *s) {
+    static const char *const PER[] = {"session", "agent", "turn"};
+    switch (s->what) {
+    case TERM_DECODE_GAIN_CARD:
+        jw_str(o, "card", s->gain_card->id);
+        jw_str(o, "card_sha256", s->gain_card->sha256);
+        jw_int(o, "context_tok", s->context_tok);
+        return;
+    case TERM_KV_EXCLUDES_LAST_OUTPUT:
+    case TERM_QUEUE_WAIT_IN_WALL:
+        return;
+    case TERM_TTFT_CLAIM:
+        jw_num(o, "warm_base_s", s->ttft.warm_base_s);
+        jw_num(o, "warm_step_s", s->ttft.warm_step_s);
+        jw_int(o, "warm_mod", s->ttft.warm_mod);
+        jw_num(o, "first_base_s", s->ttft.first_base_s);
+        jw_num(o, "first_step_s", s->ttft.first_step_s);
+        jw_int(o, "first_mod", s->ttft.first_mod);
+        return;
+    default:
+        jw_num(o, "value", s->value);
+    }
+    if (s->what == TERM_DECODE_TOK_S && s->growth_frac >= 0)
+        jw_num(o, "gain_per_seq_frac", s->growth_frac);
+    if (s->what == TERM_DELTA_PREFILL_S) jw_num(o, "growth_per_agent_frac", s->growth_frac);
+    if (s->what == TERM_CONSTANT_S) {
+        jw_str(o, "at", s->at_start ? "start" : "end");
+        jw_str(o, "per", PER[s->per]);
+    }
+}
+
 static void add_assumptions(cJSON *parent, const arm *a) {
     cJSON *list = jw_arr(parent, "assumptions");
     for (size_t i = 0; i < a->assume_n; i++) {
         const assumption *s = &a->assume[i];
         cJSON *o = jw_item(list);
         jw_str(o, "term", TERM_NAMES[s->what]);
-        if (s->gain_card) {
-            jw_str(o, "card", s->gain_card->id);
-            jw_str(o, "card_sha256", s->gain_card->sha256);
-            jw_int(o, "context_tok", s->context_tok);
-        } else if (s->what != TERM_KV_EXCLUDES_LAST_OUTPUT) {
-            jw_num(o, "value", s->value);
-        }
-        if (s->what == TERM_DECODE_TOK_S && s->growth_frac >= 0) jw_num(o, "gain_per_seq_frac", s->growth_frac);
-        if (s->what == TERM_DELTA_PREFILL_S) jw_num(o, "growth_per_agent_frac", s->growth_frac);
+        add_term(o, s);
         jw_str(o, "provenance", PROV_NAMES[s->prov]);
         jw_str(o, "reason", s->reason);
         jw_str(o, "source", s->source);
     }
+}
+
+/* The engine configuration that was run, every option of it. */
+static void add_policy(cJSON *o, const arm *a) {
+    jw_str(o, "prefix_reuse", PREFIX_REUSE_NAMES[a->reuse]);
+    if (a->reuse == REUSE_SHARED) {
+        jw_str(o, "first_comers", COMERS_NAMES[a->comers]);
+        jw_int(o, "cold_sights_n", a->cold_sights_n);
+    }
+    jw_str(o, "batching", BATCHING_NAMES[a->batch]);
+    jw_str(o, "prefill", PREFILL_MODE_NAMES[a->prefill]);
+    if (a->prefill == PREFILL_MIXED) jw_int(o, "max_batch_tok", a->max_batch_tok);
+    jw_bool(o, "reuse_last_token", a->reuse_last_token);
+    jw_int(o, "slots_n", a->slots_n);
+    jw_int(o, "block_tok", a->block_tok);
+    if (a->context_tok == 0) return;
+    jw_int(o, "context_tok", a->context_tok);
+    jw_str(o, "context_scope", a->context_per_slot ? "per_slot" : "total");
+    jw_str(o, "kv_layout", a->layout == KV_LAYOUT_UNIFIED ? "unified" : "split");
+    jw_int(o, "slot_pad_tok", a->slot_pad_tok);
 }
 
 static void add_strings(cJSON *o, const char *key, const char *const *s, size_t n) {
@@ -67,7 +113,7 @@ static void add_time(cJSON *o, const arm_result *r) {
     add_percentiles(ttft, "all", &r->m.ttft_all);
     add_percentiles(o, "itl", &r->m.itl);
     add_percentiles(o, "queue_wait", &r->m.queue_wait);
-    jw_num(o, "effective_tok_s", r->m.effective_tok_s);
+    if (r->sim.wall_ns > 0) jw_num(o, "effective_tok_s", r->m.effective_tok_s);
     jw_str(o, "provenance", PROV_NAMES[r->time_prov]);
 }
 
@@ -75,10 +121,7 @@ static void add_arm(cJSON *list, const arm_result *r) {
     cJSON *o = jw_item(list);
     jw_str(o, "name", r->arm->name);
     jw_str(o, "card", r->arm->card->id);
-    jw_str(o, "prefix_reuse", PREFIX_REUSE_NAMES[r->arm->reuse]);
-    jw_str(o, "batching", BATCHING_NAMES[r->arm->batch]);
-    jw_bool(o, "reuse_last_token", r->arm->reuse_last_token);
-    jw_int(o, "slots_n", r->arm->slots_n);
+    add_policy(o, r->arm);
     add_time(o, r);
     cJSON *tok = jw_obj(o, "tokens");
     jw_int(tok, "presented", r->sim.presented_tok);
@@ -128,11 +171,20 @@ static void add_workload(cJSON *root, const scenario *s) {
     jw_int(o, "turn_out_tok", w->turn_out_tok);
     jw_str(o, "turn_shape", TURN_SHAPE_NAMES[w->shape]);
     jw_ns_as_s(o, "tool_latency_s", w->tool_latency_ns);
+    cJSON *start = jw_arr(o, "start_offsets_s"), *own = jw_arr(o, "private_tok");
+    for (int64_t k = 0; k < w->K; k++) {
+        char text[32];
+        jw_format((double)w->start_offset_ns[k] / 1e9, text);
+        cJSON_AddItemToArray(start, cJSON_CreateRaw(text));
+        jw_format((double)w->private_tok[k], text);
+        cJSON_AddItemToArray(own, cJSON_CreateRaw(text));
+    }
     if (s->memory_budget_bytes > 0) jw_int(root, "memory_budget_bytes", s->memory_budget_bytes);
 }
 
 static void add_rules(cJSON *root, const rule_result rules[RULES_N]) {
-    static const char *const OUTCOMES[] = {"holds", "cannot_tell", "needs_more_runs", "broken_by_assumption", "broken"};
+    static const char *const OUTCOMES[] = {"holds", "cannot_tell", "needs_more_runs",
+                                           "broken_by_assumption", "broken"};
     cJSON *list = jw_arr(root, "invariants");
     for (size_t i = 0; i < RULES_N; i++) {
         cJSON *o = jw_item(list);
@@ -144,9 +196,7 @@ static void add_rules(cJSON *root, const rule_result rules[RULES_N]) {
     }
 }
 
-void report_project_json(const projection *p, const rule_result rules[RULES_N], buf *out);
-
-void report_project_json(const projection *p, const rule_result rules[RULES_N], buf *out) {
+static cJSON *result_tree(const projection *p, const rule_result rules[RULES_N]) {
     cJSON *root = cJSON_CreateObject();
     jw_str(root, "schema", RESULT_SCHEMA);
     jw_str(root, "tool_version", RATECAST_VERSION);
@@ -163,9 +213,31 @@ void report_project_json(const projection *p, const rule_result rules[RULES_N], 
     cJSON *gain = jw_obj(root, "gain");
     jw_str(gain, "arm", first->arm->name);
     jw_str(gain, "baseline", base->arm->name);
-    if (first->sim.wall_ns > 0) jw_num(gain, "wall_x", (double)base->sim.wall_ns / (double)first->sim.wall_ns);
+    if (first->sim.wall_ns > 0)
+        jw_num(gain, "wall_x", (double)base->sim.wall_ns / (double)first->sim.wall_ns);
     add_strings(root, "unmodeled", p->scenario->unmodeled, p->scenario->unmodeled_n);
     add_rules(root, rules);
+    return root;
+}
+
+void report_project_json(const projection *p, const rule_result rules[RULES_N], buf *out) {
+    cJSON *root = result_tree(p, rules);
+    jw_print(root, out);
+    cJSON_Delete(root);
+}
+
+void report_sweep_json(const scenario *s, const sweep_point *points, buf *out) {
+    cJSON *root = cJSON_CreateObject();
+    jw_str(root, "schema", "ratecast.sweep/1");
+    jw_str(root, "tool_version", RATECAST_VERSION);
+    jw_str(root, "scenario", s->id);
+    jw_str(root, "path", s->sweep_path);
+    cJSON *list = jw_arr(root, "points");
+    for (size_t i = 0; i < s->sweep_n; i++) {
+        cJSON *o = jw_item(list);
+        jw_num(o, "value", strtod(s->sweep_values[i], NULL));
+        cJSON_AddItemToObject(o, "result", result_tree(points[i].p, points[i].rules));
+    }
     jw_print(root, out);
     cJSON_Delete(root);
 }

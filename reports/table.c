@@ -48,11 +48,18 @@ size_t table_width(const char *s) {
     return n;
 }
 
+/* A bar inside a cell would end it. */
+static size_t bars(const char *s) {
+    size_t n = 0;
+    for (; *s; s++) n += *s == '|';
+    return n;
+}
+
 static void pad_cell(buf *out, const char *s, size_t width, bool left) {
-    size_t gap = width - table_width(s);
+    size_t gap = width - table_width(s) - bars(s);
     buf_add(out, " ");
     if (!left) buf_fill(out, ' ', gap);
-    buf_add(out, s);
+    for (; *s; s++) buf_add_n(out, *s == '|' ? "\\|" : s, *s == '|' ? 2 : 1);
     if (left) buf_fill(out, ' ', gap);
     buf_add(out, " |");
 }
@@ -61,7 +68,7 @@ void table_markdown(const table *t, buf *out) {
     size_t width[TABLE_COLS_MAX] = {0};
     for (const row *r = t->first; r; r = r->next)
         for (size_t i = 0; i < t->cols; i++) {
-            size_t w = table_width(r->cells[i]);
+            size_t w = table_width(r->cells[i]) + bars(r->cells[i]);
             if (w > width[i]) width[i] = w;
         }
     for (const row *r = t->first; r; r = r->next) {

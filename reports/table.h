@@ -11,8 +11,8 @@ enum { TABLE_COLS_MAX = 72 };
 
 typedef struct table table;
 
-/* `cols` <= TABLE_COLS_MAX. The first column is aligned left, the others right unless table_left says otherwise. NULL:
- * memory. Strings are borrowed and have to outlive the table. */
+/* `cols` <= TABLE_COLS_MAX. The first column is aligned left, the others right unless table_left
+ * says otherwise. NULL: memory. Strings are borrowed and have to outlive the table. */
 table *table_new(arena *mem, size_t cols);
 void table_left(table *t, size_t col);
 /* Adds a row of `cols` cells; the first row is the header. A NULL cell is empty. */

@@ -15,8 +15,8 @@ typedef struct arena arena;
 arena *arena_new(size_t budget_bytes);
 void arena_free(arena *a);
 
-/* n objects of `size` bytes, zeroed and aligned for any type; NULL when n*size overflows, the budget
- * is spent or the system has no memory. n = 0 gives a valid pointer that may not be read. */
+/* n objects of `size` bytes, zeroed and aligned for any type; NULL when n*size overflows, the
+ * budget is spent or the system has no memory. n = 0 gives a valid pointer that may not be read. */
 void *arena_alloc(arena *a, size_t n, size_t size);
 char *arena_strdup(arena *a, const char *s);
 /* printf into the arena; NULL as above. */

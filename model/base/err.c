@@ -31,9 +31,13 @@ err_code err_set(err *e, err_code code, const char *where, const char *fmt, ...)
 
 int err_exit_code(err_code code) {
     switch (code) {
-    case OK: return 0;
-    case E_EXTERN: return 4;
-    case E_NOMEM: return 70;
-    default: return 2;
+    case OK:
+        return 0;
+    case E_EXTERN:
+        return 4;
+    case E_NOMEM:
+        return 70;
+    default:
+        return 2;
     }
 }

@@ -1,7 +1,7 @@
 /* One error type for the whole product.
  *
- * A wrong *file* or a wrong *argument* is an `err`: a code, the place where it was found and what was
- * found and wanted. A wrong *program* is an assert. Library code never exits and never prints.
+ * A wrong *file* or a wrong *argument* is an `err`: a code, the place where it was found and what
+ * was found and wanted. A wrong *program* is an assert. Library code never exits and never prints.
  *
  * The caller owns the struct; nothing is allocated on the error path. First error wins: a set `err`
  * is not overwritten, so callers may go on and look once at the end.
@@ -9,7 +9,8 @@
 #ifndef RATECAST_ERR_H
 #define RATECAST_ERR_H
 
-/* A status that must be looked at. Only clang lets a caller say "(void)": I mean it; CI builds with both. */
+/* A status that must be looked at. Only clang lets a caller say "(void)": I mean it; CI builds with
+ * both. */
 #ifdef __clang__
 #define MUST_USE __attribute__((warn_unused_result))
 #else
@@ -32,8 +33,9 @@ typedef enum err_code {
 
 typedef struct err {
     err_code code;
-    char where[256]; /* "file#/json/pointer", "file:line:column", "--set workload.K"; may be empty */
-    char what[512];  /* "must be > 0, is -3" */
+    char
+        where[256]; /* "file#/json/pointer", "file:line:column", "--set workload.K"; may be empty */
+    char what[512]; /* "must be > 0, is -3" */
 } err;
 
 /* Sets `e` unless it is already set. Returns the code that `e` then holds. `where` may be NULL. */

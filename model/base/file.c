@@ -46,6 +46,8 @@ static char *slurp(int fd, const char *name, size_t *len, err *e) {
 }
 
 err_code file_read(const char *path, arena *mem, file_bytes *out, err *e) {
+    if (path[0] == '\0')
+        return err_set(e, E_IO, "", "found an empty file name, expected a path or -");
     bool std_in = strcmp(path, "-") == 0;
     out->name = std_in ? "<stdin>" : arena_strdup(mem, path);
     if (!out->name) return err_set(e, E_NOMEM, path, "out of memory");

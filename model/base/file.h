@@ -1,7 +1,7 @@
 /* Whole files in, whole files out, and their SHA-256.
  *
- * Reading: "-" is standard input. Writing: beside the target, then renamed, so that a reader sees the
- * old file or the new one and a failure never costs a good file. */
+ * Reading: "-" is standard input. Writing: beside the target, then renamed, so that a reader sees
+ * the old file or the new one and a failure never costs a good file. */
 #ifndef RATECAST_FILE_H
 #define RATECAST_FILE_H
 

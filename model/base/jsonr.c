@@ -31,7 +31,21 @@ static err_code fail_at(jr_doc *d, const char *s, size_t at, err_code code, cons
     return err_set(d->e, code, where, "%s", what);
 }
 
-/* Length of the UTF-8 sequence at s[0..n), 0 when it is not valid (overlong, surrogate, > U+10FFFF). */
+static void show_text(const char *s, size_t n, char *out, size_t cap);
+
+/* "found "abc", expected …" at byte `at`. */
+static err_code fail_found(jr_doc *d, const char *s, size_t len, size_t at, const char *expected) {
+    char shown[96], what[256];
+    show_text(s + at, strnlen(s + at, len - at), shown, 24);
+    if (at >= len)
+        snprintf(what, sizeof what, "found the end of the file, %s", expected);
+    else
+        snprintf(what, sizeof what, "found \"%s\", %s", shown, expected);
+    return fail_at(d, s, at, E_SYNTAX, what);
+}
+
+/* Length of the UTF-8 sequence at s[0..n), 0 when it is not valid (overlong, surrogate, >
+ * U+10FFFF). */
 static size_t utf8_len(const unsigned char *s, size_t n) {
     if (s[0] < 0x80) return 1;
     size_t len = s[0] >= 0xF0 ? 4 : s[0] >= 0xE0 ? 3 : 2;
@@ -45,13 +59,34 @@ static size_t utf8_len(const unsigned char *s, size_t n) {
     return len;
 }
 
-/* cJSON reads numbers with strtod, which knows more than JSON does ("01", "1."): look at each ourselves. */
+/* At most `cap` - 1 bytes of s[0..n) for a message: whole characters, control characters as '?'. */
+static void show_text(const char *s, size_t n, char *out, size_t cap) {
+    size_t at = 0;
+    for (size_t i = 0; i < n;) {
+        size_t len = utf8_len((const unsigned char *)s + i, n - i);
+        bool plain = len > 0 && (unsigned char)s[i] >= 0x20 && s[i] != 0x7F;
+        if (len == 0) len = 1;
+        if (at + len >= cap) break;
+        if (plain)
+            memcpy(out + at, s + i, len);
+        else
+            out[at] = '?';
+        at += plain ? len : 1;
+        i += len;
+    }
+    out[at] = '\0';
+}
+
+/* cJSON reads numbers with strtod, which knows more than JSON does ("01", "1."): look at each
+ * ourselves. */
 static size_t json_number_len(const char *s, size_t n) {
     size_t i = 0;
     if (i < n && s[i] == '-') i++;
     if (i >= n || s[i] < '0' || s[i] > '9') return 0;
-    if (s[i] == '0') i++;
-    else while (i < n && s[i] >= '0' && s[i] <= '9') i++;
+    if (s[i] == '0')
+        i++;
+    else
+        while (i < n && s[i] >= '0' && s[i] <= '9') i++;
     if (i < n && s[i] == '.') {
         size_t frac = ++i;
         while (i < n && s[i] >= '0' && s[i] <= '9') i++;
@@ -95,7 +130,8 @@ static err_code prescan(jr_doc *d, const char *s, size_t len) {
     }
     if (len >= 3 && memcmp(s, "\xEF\xBB\xBF", 3) == 0)
         return fail_at(d, s, 0, E_SYNTAX, "starts with a byte order mark, expected JSON");
-    if (strspn(s, " \t\r\n") == len) return fail_at(d, s, 0, E_SYNTAX, "is empty, expected a JSON object");
+    if (strspn(s, " \t\r\n") == len)
+        return fail_at(d, s, 0, E_SYNTAX, "is empty, expected a JSON object");
     int depth = 0;
     for (size_t i = 0; i < len;) {
         char c = s[i];
@@ -106,12 +142,18 @@ static err_code prescan(jr_doc *d, const char *s, size_t len) {
         }
         if (c == '-' || (c >= '0' && c <= '9')) {
             size_t n = json_number_len(s + i, len - i);
-            if (n == 0) return fail_at(d, s, i, E_SYNTAX, "not a JSON number");
+            if (n == 0) return fail_at(d, s, i, E_SYNTAX, "found no JSON number, expected digits");
+            if (n > 60)
+                return fail_at(d, s, i, E_SYNTAX,
+                               "found a number of over 60 characters, expected fewer");
             i += n;
             if (i < len && (s[i] == '.' || (s[i] >= '0' && s[i] <= '9')))
-                return fail_at(d, s, i, E_SYNTAX, "not a JSON number (leading zero?)");
+                return fail_at(d, s, i, E_SYNTAX,
+                               "found a leading zero or a second point, expected a JSON number");
             continue;
         }
+        if ((unsigned char)c < 0x20 && !strchr("\t\r\n", c)) /* white space to cJSON, not to JSON */
+            return fail_at(d, s, i, E_SYNTAX, "control character, expected JSON");
         if ((c == '{' || c == '[') && ++depth > MAX_DEPTH)
             return fail_at(d, s, i, E_LIMIT, "nested deeper than 32 levels");
         if (c == '}' || c == ']') depth--;
@@ -129,11 +171,14 @@ err_code jr_parse(jr_doc *d, const char *name, const char *s, size_t len, arena 
     d->root = cJSON_ParseWithLengthOpts(s, len, &end, 0);
     size_t at = end ? (size_t)(end - s) : 0;
     if (at > len) at = len;
-    if (!d->root) return fail_at(d, s, at, E_SYNTAX, "not JSON from here on");
+    if (!d->root)
+        return fail_found(
+            d, s, len, at,
+            "expected more of a JSON value (cut off, or a comma, colon or quote is missing)");
     at += strspn(s + at, " \t\r\n");
     if (at < len) {
         jr_free(d);
-        return fail_at(d, s, at, E_SYNTAX, "bytes behind the end of the JSON value");
+        return fail_found(d, s, len, at, "expected the end of the file behind the JSON value");
     }
     return OK;
 }
@@ -156,7 +201,7 @@ void jr_fail(jr at, err_code code, const char *fmt, ...) {
     va_start(ap, fmt);
     vsnprintf(what, sizeof what, fmt, ap);
     va_end(ap);
-    snprintf(where, sizeof where, "%s#%s", at.doc->name, at.path[0] ? at.path : "/");
+    snprintf(where, sizeof where, "%s#%s", at.doc->name, at.path);
     err_set(at.doc->e, code, where, "%s", what);
 }
 
@@ -170,13 +215,22 @@ bool jr_present(jr at) {
 
 /* What a node is, for "found …": a short value is shown itself. */
 static void describe(const cJSON *n, char *out, size_t cap) {
-    if (!n) snprintf(out, cap, "nothing");
-    else if (cJSON_IsString(n)) snprintf(out, cap, "the string \"%.60s\"", n->valuestring);
-    else if (cJSON_IsNumber(n)) snprintf(out, cap, "the number %.15g", n->valuedouble);
-    else if (cJSON_IsBool(n)) snprintf(out, cap, "%s", cJSON_IsTrue(n) ? "true" : "false");
-    else if (cJSON_IsNull(n)) snprintf(out, cap, "null");
-    else if (cJSON_IsArray(n)) snprintf(out, cap, "an array");
-    else snprintf(out, cap, "an object");
+    char shown[64];
+    if (!n)
+        snprintf(out, cap, "nothing");
+    else if (cJSON_IsString(n)) {
+        show_text(n->valuestring, strlen(n->valuestring), shown, sizeof shown);
+        snprintf(out, cap, "the string \"%s\"", shown);
+    } else if (cJSON_IsNumber(n))
+        snprintf(out, cap, "the number %.15g", n->valuedouble);
+    else if (cJSON_IsBool(n))
+        snprintf(out, cap, "%s", cJSON_IsTrue(n) ? "true" : "false");
+    else if (cJSON_IsNull(n))
+        snprintf(out, cap, "null");
+    else if (cJSON_IsArray(n))
+        snprintf(out, cap, "an array");
+    else
+        snprintf(out, cap, "an object");
 }
 
 static void fail_type(jr at, const char *wanted) {
@@ -235,7 +289,8 @@ static bool next_word(const char **p, char *word, size_t cap) {
 }
 
 const char *jr_nearest(const char *got, const char *words, char *out, size_t cap) {
-    int best = (int)strlen(got) / 2 + 2;
+    size_t letters = strlen(got);
+    int best = letters < 24 ? (int)letters / 2 + 2 : 8; /* further off is no hint */
     bool found = false;
     char word[64];
     while (next_word(&words, word, sizeof word)) {
@@ -265,18 +320,44 @@ void jr_keys(jr at, const char *keys) {
         jr key = at;
         path_push(&key, c->string);
         key.node = c;
+        char shown[64];
+        show_text(c->string, strlen(c->string), shown, sizeof shown);
         for (const cJSON *o = at.node->child; o != c; o = o->next)
             if (strcmp(o->string, c->string) == 0) {
-                jr_fail(key, E_SCHEMA, "key \"%s\" stands twice in one object", c->string);
+                jr_fail(key, E_SCHEMA, "found key \"%s\" twice, expected it once in one object",
+                        shown);
                 return;
             }
-        if (word_in(c->string, keys) || strcmp(c->string, "note") == 0) continue;
+        if (strcmp(c->string, "note") == 0) {
+            if (!cJSON_IsString(c)) fail_type(key, "a string");
+            continue;
+        }
+        if (word_in(c->string, keys)) continue;
         char near[64];
         if (jr_nearest(c->string, keys, near, sizeof near))
-            jr_fail(key, E_SCHEMA, "unknown key \"%.60s\", nearest known key is \"%s\"", c->string, near);
+            jr_fail(key, E_SCHEMA, "unknown key \"%s\", nearest known key is \"%s\"", shown, near);
         else
-            jr_fail(key, E_SCHEMA, "unknown key \"%.60s\", known keys: %s", c->string, keys);
+            jr_fail(key, E_SCHEMA, "unknown key \"%s\", expected one of: %s", shown, keys);
         return;
+    }
+}
+
+void jr_schema(jr root, const char *name) {
+    if (!cJSON_IsObject(root.node)) {
+        fail_type(root, "an object with a \"schema\"");
+        return;
+    }
+    jr at = jr_get(root, "schema");
+    if (!at.node)
+        jr_fail(at, E_SCHEMA, "key \"schema\" is missing, expected \"%s\"", name);
+    else if (!cJSON_IsString(at.node)) {
+        char wanted[96];
+        snprintf(wanted, sizeof wanted, "a string, \"%s\"", name);
+        fail_type(at, wanted);
+    } else if (strcmp(at.node->valuestring, name) != 0) {
+        char shown[64];
+        show_text(at.node->valuestring, strlen(at.node->valuestring), shown, sizeof shown);
+        jr_fail(at, E_SCHEMA, "found \"%s\", expected \"%s\"", shown, name);
     }
 }
 
@@ -289,7 +370,7 @@ jr jr_get(jr obj, const char *key) {
 
 jr jr_need(jr obj, const char *key) {
     jr m = jr_get(obj, key);
-    if (!m.node) jr_fail(obj, E_SCHEMA, "key \"%s\" is missing", key);
+    if (!m.node) jr_fail(m, E_SCHEMA, "key \"%s\" is missing, expected it here", key);
     return m;
 }
 
@@ -318,11 +399,18 @@ bool jr_each(jr arr, jr *item) {
 /* ---- values ---- */
 
 static const char *str_of(jr m) {
+    if (!m.node) return "";
     if (!cJSON_IsString(m.node)) {
-        if (m.node) fail_type(m, "a string");
+        fail_type(m, "a string");
         return "";
     }
-    if (m.node->valuestring[0] == '\0') jr_fail(m, E_RANGE, "found an empty string, expected some text");
+    if (m.node->valuestring[0] == '\0')
+        jr_fail(m, E_RANGE, "found an empty string, expected some text");
+    for (const char *p = m.node->valuestring; *p; p++)
+        if ((unsigned char)*p < 0x20 || *p == 0x7F) {
+            fail_type(m, "printable text without control characters");
+            break;
+        }
     const char *s = arena_strdup(m.doc->mem, m.node->valuestring);
     if (!s) jr_fail(m, E_LIMIT, "does not fit the memory budget");
     return s ? s : "";
@@ -344,10 +432,12 @@ static double num_of(jr m, double min, double max) {
         return min;
     }
     double v = m.node->valuedouble;
-    if (!isfinite(v)) jr_fail(m, E_RANGE, "found a number over the range of a double, expected a finite one");
+    if (!isfinite(v))
+        jr_fail(m, E_RANGE, "found a number over the range of a double, expected a finite one");
     else if (v < min || v > max)
         jr_fail(m, E_RANGE, "found %.15g, expected a number from %.15g to %.15g", v, min, max);
-    else return v;
+    else
+        return v;
     return min;
 }
 
@@ -368,11 +458,14 @@ static double pos_of(jr m) {
         return 1;
     }
     double v = m.node->valuedouble;
-    if (!isfinite(v)) jr_fail(m, E_RANGE, "found a number over the range of a double, expected a finite one");
-    else if (v <= 0) jr_fail(m, E_RANGE, "found %.15g, expected a number > 0", v);
+    if (!isfinite(v))
+        jr_fail(m, E_RANGE, "found a number over the range of a double, expected a finite one");
+    else if (v <= 0)
+        jr_fail(m, E_RANGE, "found %.15g, expected a number > 0", v);
     else if (v < 1e-12 || v > 1e21)
         jr_fail(m, E_RANGE, "found %.15g, expected a number from 1e-12 to 1e21", v);
-    else return v;
+    else
+        return v;
     return 1;
 }
 
@@ -392,13 +485,15 @@ static int64_t int_of(jr m, int64_t min, int64_t max) {
         return min;
     }
     double v = m.node->valuedouble;
-    if (!isfinite(v) || fabs(v) > MAX_EXACT_INT)
-        jr_fail(m, E_RANGE, "found a number beyond 2^53, expected a whole number up to %lld", (long long)max);
-    else if (v != floor(v)) jr_fail(m, E_RANGE, "found %.15g, expected a whole number", v);
+    if (!isfinite(v) || fabs(v) >= MAX_EXACT_INT)
+        jr_fail(m, E_RANGE, "found a number of 2^53 or more, expected a whole number below that");
+    else if (v != floor(v))
+        jr_fail(m, E_RANGE, "found %.15g, expected a whole number", v);
     else if ((int64_t)v < min || (int64_t)v > max)
-        jr_fail(m, E_RANGE, "found %.0f, expected a whole number from %lld to %lld", v, (long long)min,
-                (long long)max);
-    else return (int64_t)v;
+        jr_fail(m, E_RANGE, "found %.0f, expected a whole number from %lld to %lld", v,
+                (long long)min, (long long)max);
+    else
+        return (int64_t)v;
     return min;
 }
 
@@ -431,7 +526,14 @@ static int enum_of(jr m, const char *const *names) {
 }
 
 int jr_enum(jr obj, const char *key, const char *const *names) {
-    return enum_of(jr_need(obj, key), names);
+    jr m = jr_get(obj, key);
+    char all[256] = "";
+    for (int i = 0; !m.node && names[i]; i++) {
+        size_t n = strlen(all);
+        snprintf(all + n, sizeof all - n, "%s\"%s\"", i ? ", " : "", names[i]);
+    }
+    if (!m.node) jr_fail(m, E_SCHEMA, "key \"%s\" is missing, expected one of %s", key, all);
+    return enum_of(m, names);
 }
 
 int jr_enum_or(jr obj, const char *key, const char *const *names, int def) {
@@ -459,4 +561,17 @@ const double *jr_pos_array(jr obj, const char *key, size_t *n) {
 
 const double *jr_nonneg_array(jr obj, const char *key, size_t *n) {
     return array_of(obj, key, n, false);
+}
+
+const char *const *jr_str_array(jr obj, const char *key, size_t *n) {
+    jr arr = jr_get(obj, key);
+    *n = jr_len(arr);
+    const char **v = ARENA_ARRAY(obj.doc->mem, const char *, *n);
+    if (!v) {
+        jr_fail(arr, E_LIMIT, "does not fit the memory budget");
+        *n = 0;
+        return NULL;
+    }
+    for (jr m = {0}; jr_each(arr, &m);) v[m.index] = str_of(m);
+    return v;
 }

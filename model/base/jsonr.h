@@ -1,14 +1,16 @@
 /* Strict, typed reading of JSON on top of cJSON.
  *
  * What cJSON lets pass and this reader refuses: bytes behind the end, duplicate keys, unknown keys,
- * infinity (1e400), strings with a NUL, invalid UTF-8, nesting over 32, files over 64 MiB, integers that a
- * double cannot hold. The typed getters *are* the validation; the schema files are documentation.
+ * infinity (1e400), strings with a NUL, invalid UTF-8, nesting over 32, files over 64 MiB, integers
+ * that a double cannot hold. The typed getters *are* the validation; the schema files are
+ * documentation.
  *
- * Errors are sticky: the first one is kept with its place ("file#/arms/0/slots_n") and every getter then
- * returns a harmless default, so a loader reads everything and looks at the error once, at its end.
+ * Errors are sticky: the first one is kept with its place ("file#/arms/0/slots_n") and every getter
+ * then returns a harmless default, so a loader reads everything and looks at the error once, at its
+ * end.
  *
- * A cursor (`jr`) is a value; it points into the document and lives as long as it. Strings that getters
- * return are copied into the document's arena and outlive the document.
+ * A cursor (`jr`) is a value; it points into the document and lives as long as it. Strings that
+ * getters return are copied into the document's arena and outlive the document.
  */
 #ifndef RATECAST_JSONR_H
 #define RATECAST_JSONR_H
@@ -28,7 +30,6 @@ typedef struct jr_doc {
     err *e;
 } jr_doc;
 
-
 typedef struct jr {
     jr_doc *doc;
     const cJSON *node; /* NULL: absent; getters on it give the default */
@@ -37,7 +38,8 @@ typedef struct jr {
 } jr;
 
 /* Parses `len` bytes. On failure `doc->e` is set and `doc->root` is NULL. Free with jr_free. */
-MUST_USE err_code jr_parse(jr_doc *doc, const char *name, const char *s, size_t len, arena *mem, err *e);
+MUST_USE err_code jr_parse(jr_doc *doc, const char *name, const char *s, size_t len, arena *mem,
+                           err *e);
 void jr_free(jr_doc *doc);
 jr jr_root(jr_doc *doc);
 
@@ -46,16 +48,20 @@ void jr_fail(jr at, err_code code, const char *fmt, ...) PRINTF_LIKE(3, 4);
 bool jr_ok(jr at);
 bool jr_present(jr at);
 
-/* `node` must be an object whose keys are all in `keys` ("id model note"), none twice; the nearest known key is
- * named otherwise. "note" is always allowed: it is where comments go. */
+/* `node` must be an object whose keys are all in `keys` ("id model note"), none twice; the nearest
+ * known key is named otherwise. "note" is always allowed: it is where comments go. */
 void jr_keys(jr node, const char *keys);
+/* `root` must be an object whose "schema" is `name`: looked at first, so that another kind of file,
+ * or a later version of the format, is named as such instead of by its first unknown key. */
+void jr_schema(jr root, const char *name);
 /* Member of an object; absent member: a cursor with node NULL. */
 jr jr_get(jr obj, const char *key);
 /* The same for a member that must be there. */
 jr jr_need(jr obj, const char *key);
 /* Length of an array (0 when absent); fails on anything but an array. */
 size_t jr_len(jr arr);
-/* Walks an array: start with item->node == NULL (a zeroed jr); false at the end. Linear in the array. */
+/* Walks an array: start with item->node == NULL (a zeroed jr); false at the end. Linear in the
+ * array. */
 bool jr_each(jr arr, jr *item);
 
 /* Values. The `_or` forms return the default when the member is absent. Bounds are inclusive. */
@@ -75,7 +81,10 @@ int jr_enum_or(jr obj, const char *key, const char *const *names, int def);
 /* All numbers of an array member, each > 0; *n is 0 when absent. */
 const double *jr_pos_array(jr obj, const char *key, size_t *n);
 const double *jr_nonneg_array(jr obj, const char *key, size_t *n);
-/* The nearest of the space-separated words to `got`, or NULL when none is near. Written into `out`. */
+/* All strings of an array member; *n is 0 when absent. */
+const char *const *jr_str_array(jr obj, const char *key, size_t *n);
+/* The nearest of the space-separated words to `got`, or NULL when none is near. Written into `out`.
+ */
 const char *jr_nearest(const char *got, const char *words, char *out, size_t cap);
 
 #endif

@@ -61,14 +61,13 @@ cJSON *jw_item(cJSON *arr) {
 void jw_print(const cJSON *root, buf *out) {
     char *s = cJSON_Print(root);
     if (!s) abort();
-    for (const char *p = s; *p;) { /* cJSON indents with tabs; two spaces read better */
+    for (const char *p = s;
+         *p;) { /* cJSON indents with tabs and puts one behind each colon; spaces read better */
         size_t tabs = strspn(p, "\t");
         buf_fill(out, ' ', 2 * tabs);
-        p += tabs;
-        size_t line = strcspn(p, "\n");
-        buf_add_n(out, p, line);
+        for (p += tabs; *p && *p != '\n'; p++) buf_add_n(out, *p == '\t' ? " " : p, 1);
         buf_add(out, "\n");
-        p += line + (p[line] == '\n');
+        p += *p == '\n';
     }
     cJSON_free(s);
 }

@@ -21,16 +21,41 @@ card_library cli_library(const opts *o) {
     const char *given = opts_get(o, "rates");
     if (!given) given = getenv("RATECAST_RATES");
     if (given && given[0]) return (card_library){.dirs = {given}, .n = 1};
-    const char *const places[] = {"rates", RATECAST_DATA_DIR "/rates", RATECAST_SOURCE_DIR "/rates"};
+    const char *const places[] = {"rates", RATECAST_DATA_DIR "/rates",
+                                  RATECAST_SOURCE_DIR "/rates"};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
         if (is_folder(places[i])) return (card_library){.dirs = {places[i]}, .n = 1};
     return (card_library){0};
 }
 
-err_code cli_output(const opts *o, const buf *text, const char *const *inputs, size_t inputs_n, err *e) {
-    const char *path = opts_get(o, "output");
-    for (size_t i = 0; path && i < inputs_n; i++)
-        if (strcmp(path, "-") != 0 && inputs[i] && file_same(path, inputs[i]))
-            return err_set(e, E_USAGE, "--output", "%s is an input (%s), expected another file", path, inputs[i]);
+const char *cli_data_path(const char *name, arena *mem) {
+    static const char *const ROOTS[] = {".", RATECAST_DATA_DIR, RATECAST_SOURCE_DIR};
+    const char *path = name;
+    for (size_t i = 0; i < sizeof ROOTS / sizeof *ROOTS; i++) {
+        struct stat st;
+        const char *full = i == 0 ? name : arena_printf(mem, "%s/%s", ROOTS[i], name);
+        if (full && stat(full, &st) == 0) return full;
+        if (full) path = full;
+    }
+    return path;
+}
+
+static bool is_input(const char *path, const char *const *inputs, size_t n, const char **which) {
+    for (size_t i = 0; i < n; i++)
+        if (inputs[i] && file_same(path, inputs[i])) {
+            *which = inputs[i];
+            return true;
+        }
+    return false;
+}
+
+err_code cli_output(const opts *o, const buf *text, const card_library *lib,
+                    const char *const *inputs, size_t inputs_n, err *e) {
+    const char *path = opts_get(o, "output"), *which = NULL;
+    bool to_file = path && strcmp(path, "-") != 0;
+    if (to_file && (is_input(path, inputs, inputs_n, &which) ||
+                    (lib && is_input(path, lib->paths, lib->files_n, &which))))
+        return err_set(e, E_USAGE, "--output", "%s is an input (%s), expected another file", path,
+                       which);
     return file_write(path, text->s, text->len, e);
 }

@@ -10,19 +10,35 @@
 
 enum { INPUT_BUDGET_MIB = 512, OUTPUT_BUDGET_MIB = 1536 };
 
-extern const command CMD_PROJECT, CMD_CHECK, CMD_SHOW, CMD_CARDS;
+extern const command CMD_PROJECT, CMD_CHECK, CMD_SHOW, CMD_CARDS, CMD_FIGURES;
 
 /* Options that several commands have; each command lists them in its own table. */
-#define OPT_HELP {"help", 'h', NULL, "show this help", false}
-#define OPT_JSON {"json", 0, NULL, "machine-readable output", false}
-#define OPT_OUTPUT {"output", 'o', "FILE", "write to FILE (beside it, then renamed) instead of standard output", false}
-#define OPT_RATES {"rates", 0, "DIR", "folder of rate cards (default: $RATECAST_RATES, ./rates, the shipped cards)", false}
+#define OPT_HELP                                                                                   \
+    { "help", 'h', NULL, "show this help", false }
+#define OPT_JSON                                                                                   \
+    { "json", 0, NULL, "machine-readable output", false }
+#define OPT_OUTPUT                                                                                 \
+    {                                                                                              \
+        "output", 'o', "FILE",                                                                     \
+            "write to FILE (beside it, then renamed) instead of standard output", false            \
+    }
+#define OPT_RATES                                                                                  \
+    {                                                                                              \
+        "rates", 0, "DIR",                                                                         \
+            "folder of rate cards (default: $RATECAST_RATES, ./rates, the shipped cards)", false   \
+    }
 
 /* Prints "ratecast: place: what" and returns the exit code. */
 int cli_fail(const err *e);
 /* The card library for --rates and the environment. */
 card_library cli_library(const opts *o);
-/* Writes `text` to --output or standard output. Refuses (E_USAGE) a target that is one of the inputs. */
-MUST_USE err_code cli_output(const opts *o, const buf *text, const char *const *inputs, size_t inputs_n, err *e);
+/* A shipped file or folder ("scenarios"): below the current folder, else where it was installed,
+ * else the source tree. */
+const char *cli_data_path(const char *name, arena *mem);
+/* Writes `text` to --output or standard output. Refuses (E_USAGE) a target that is one of the
+ * inputs: a named one, or any rate card of the library, since a result must never take the place of
+ * what it was made from. `lib` may be NULL. */
+MUST_USE err_code cli_output(const opts *o, const buf *text, const card_library *lib,
+                             const char *const *inputs, size_t inputs_n, err *e);
 
 #endif

@@ -19,7 +19,8 @@ static const char *batch_range(const card *c, arena *mem) {
         if (b > hi) hi = b;
     }
     if (lo == 0) return "–";
-    return lo == hi ? arena_printf(mem, "%lld", (long long)lo) : arena_printf(mem, "%lld-%lld", (long long)lo, (long long)hi);
+    return lo == hi ? arena_printf(mem, "%lld", (long long)lo)
+                    : arena_printf(mem, "%lld-%lld", (long long)lo, (long long)hi);
 }
 
 /* What stands between the card and a projection, if anything. */
@@ -28,14 +29,16 @@ static const char *verdict(const card *c, arena *mem) {
     decode_curve d;
     prefill_curve p;
     if (c->claim_only) return "claim only: published scenarios";
-    if (decode_curve_fit(c, -1, mem, &d, &e) == OK && prefill_curve_fit(c, &d, -1, mem, &p, &e) == OK)
+    if (decode_curve_fit(c, -1, mem, &d, &e) == OK &&
+        prefill_curve_fit(c, &d, -1, mem, &p, &e) == OK)
         return d.n > 1 ? "any batch" : "one agent at a time";
     return "needs declared assumptions";
 }
 
 static void as_table(const card_entry *list, size_t n, arena *mem, buf *out) {
-    static const char *const HEAD[] = {"id", "model", "quant", "engine", "chip", "prefill points", "decode points",
-                                       "batch", "projects", "provenance"};
+    static const char *const HEAD[] = {"id",       "model",          "quant",         "engine",
+                                       "chip",     "prefill points", "decode points", "batch",
+                                       "projects", "provenance"};
     table *t = table_new(mem, sizeof HEAD / sizeof *HEAD);
     for (size_t i = 1; i < 5; i++) table_left(t, i);
     table_left(t, 8);
@@ -99,9 +102,11 @@ static int run(const opts *o) {
     if (card_list(&lib, mem, &list, &n, &e) == OK) {
         buf out;
         buf_init(&out);
-        if (opts_has(o, "json")) as_json(list, n, mem, &out);
-        else as_table(list, n, mem, &out);
-        (void)cli_output(o, &out, NULL, 0, &e);
+        if (opts_has(o, "json"))
+            as_json(list, n, mem, &out);
+        else
+            as_table(list, n, mem, &out);
+        (void)cli_output(o, &out, &lib, NULL, 0, &e);
         buf_done(&out);
         for (size_t i = 0; i < n; i++)
             if (!list[i].c) code = cli_fail(&list[i].error);

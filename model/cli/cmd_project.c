@@ -24,14 +24,15 @@ static const opt_spec OPTS[] = {
     {"md", 0, NULL, "Markdown", false},
     OPT_OUTPUT,
     OPT_RATES,
-    {"strict", 0, NULL, "exit 1 when a rule is broken by an assumption or a price is extrapolated", false},
+    {"strict", 0, NULL, "exit 1 when a rule is broken by an assumption or a price is extrapolated",
+     false},
     OPT_HELP,
 };
 
 /* ---- a scenario from the command line ---- */
 
-static const char *const WORKLOAD_OPTS[] = {"card",     "agents",     "turns", "prefix", "delta-in",
-                                            "turn-out", "turn-shape", NULL};
+static const char *const WORKLOAD_OPTS[] = {"card",     "agents",   "turns",      "prefix",
+                                            "delta-in", "turn-out", "turn-shape", NULL};
 
 /* Digits go into the tree as they are: the scenario loader judges them, with their place. */
 static void add_raw(cJSON *o, const char *key, const char *given, const char *otherwise) {
@@ -39,8 +40,10 @@ static void add_raw(cJSON *o, const char *key, const char *given, const char *ot
     char *end;
     double v = strtod(s, &end);
     (void)v;
-    if (*s && *end == '\0' && s[strspn(s, "0123456789")] == '\0') cJSON_AddRawToObject(o, key, s);
-    else cJSON_AddStringToObject(o, key, s);
+    if (*s && *end == '\0' && s[strspn(s, "0123456789")] == '\0')
+        cJSON_AddRawToObject(o, key, s);
+    else
+        cJSON_AddStringToObject(o, key, s);
 }
 
 static void add_arm(cJSON *list, const char *name, const char *reuse) {
@@ -72,27 +75,30 @@ static char *scenario_text(const opts *o) {
     return text;
 }
 
-static err_code load_from_options(const opts *o, card_library *lib, arena *mem, const scenario **s, err *e) {
+static const char *const NO_FILE = "<command line>";
+
+static err_code read_options(const opts *o, arena *mem, file_bytes *f, err *e) {
     if (!opts_has(o, "card"))
-        return err_set(e, E_USAGE, "project", "expected SCENARIO or --card ID (see `ratecast help project`)");
+        return err_set(e, E_USAGE, "project",
+                       "expected SCENARIO or --card ID (see `ratecast help project`)");
     char *text = scenario_text(o);
     char *kept = text ? arena_strdup(mem, text) : NULL;
     cJSON_free(text);
     if (!kept) return err_set(e, E_NOMEM, "project", "out of memory");
-    file_bytes f = {.name = "<command line>", .s = kept, .len = strlen(kept)};
-    file_sha256_hex(f.s, f.len, f.sha256);
-    const parsed_opt *sets = opts_all(o, "set");
-    return scenario_parse(&f, lib, sets->value, sets->n, mem, s, e);
+    *f = (file_bytes){.name = NO_FILE, .s = kept, .len = strlen(kept)};
+    file_sha256_hex(f->s, f->len, f->sha256);
+    return OK;
 }
 
-static err_code load(const opts *o, card_library *lib, arena *mem, const scenario **s, err *e) {
-    if (o->operands_n == 0) return load_from_options(o, lib, mem, s, e);
+/* The scenario's bytes, read once: a sweep parses them again for each value. */
+static err_code read_input(const opts *o, arena *mem, file_bytes *f, err *e) {
+    if (o->operands_n == 0) return read_options(o, mem, f, e);
     for (size_t i = 0; WORKLOAD_OPTS[i]; i++)
         if (opts_has(o, WORKLOAD_OPTS[i]))
-            return err_set(e, E_USAGE, "project", "--%s and a SCENARIO file exclude each other: use --set workload.K=8",
+            return err_set(e, E_USAGE, "project",
+                           "--%s and a SCENARIO file exclude each other: use --set workload.K=8",
                            WORKLOAD_OPTS[i]);
-    const parsed_opt *sets = opts_all(o, "set");
-    return scenario_load(o->operands[0], lib, sets->value, sets->n, mem, s, e);
+    return file_read(o->operands[0], mem, f, e);
 }
 
 /* ---- */
@@ -100,58 +106,103 @@ static err_code load(const opts *o, card_library *lib, arena *mem, const scenari
 static err_code pick_format(const opts *o, report_format *f, err *e) {
     int n = opts_has(o, "json") + opts_has(o, "csv") + opts_has(o, "md");
     if (n > 1) return err_set(e, E_USAGE, "project", "--json, --csv and --md exclude each other");
-    *f = opts_has(o, "json") ? REPORT_JSON : opts_has(o, "csv") ? REPORT_CSV : opts_has(o, "md") ? REPORT_MD : REPORT_TEXT;
+    *f = opts_has(o, "json")  ? REPORT_JSON
+         : opts_has(o, "csv") ? REPORT_CSV
+         : opts_has(o, "md")  ? REPORT_MD
+                              : REPORT_TEXT;
     return OK;
 }
 
-static int exit_code(const projection *p, const rule_result rules[RULES_N], bool strict) {
-    bool engine_broken = false, finding = false;
-    for (size_t i = 0; i < RULES_N; i++) {
-        engine_broken |= rules[i].kind == RULE_ENGINE && rules[i].outcome == RULE_BROKEN;
-        finding |= rules[i].outcome == RULE_BROKEN || rules[i].outcome == RULE_BROKEN_DECLARED;
+static bool is_set(const parsed_opt *sets, const char *path) {
+    size_t n = strlen(path);
+    for (size_t i = 0; i < sets->n; i++)
+        if (strncmp(sets->value[i], path, n) == 0 && sets->value[i][n] == '=') return true;
+    return false;
+}
+
+static err_code run_once(const opts *o, const scenario *s, arena *mem, sweep_point *out, err *e) {
+    const parsed_opt *only = opts_all(o, "arm");
+    rule_result *rules = ARENA_ARRAY(mem, rule_result, RULES_N);
+    if (!rules) return err_set(e, E_LIMIT, s->id, "does not fit the memory budget");
+    if (project_run(s, only->value, only->n, mem, &out->p, e)) return e->code;
+    invariants_check(out->p, rules);
+    out->rules = rules;
+    return OK;
+}
+
+static err_code run_sweep(const opts *o, const file_bytes *f, card_library *lib, const scenario *s,
+                          arena *mem, sweep_point *points, err *e) {
+    const parsed_opt *sets = opts_all(o, "set");
+    for (size_t i = 0; i < s->sweep_n; i++) {
+        const scenario *one = NULL;
+        if (scenario_parse_point(f, lib, sets->value, sets->n, s, i, mem, &one, e) ||
+            run_once(o, one, mem, &points[i], e))
+            return e->code;
     }
-    for (size_t i = 0; i < p->arms_n; i++) finding |= p->arms[i].extrapolations_n > 0;
+    return OK;
+}
+
+static int exit_code(const sweep_point *points, size_t n, bool strict) {
+    bool engine_broken = false, finding = false;
+    for (size_t k = 0; k < n; k++) {
+        for (size_t i = 0; i < RULES_N; i++) {
+            const rule_result *r = &points[k].rules[i];
+            engine_broken |= r->kind == RULE_ENGINE && r->outcome == RULE_BROKEN;
+            finding |= r->outcome == RULE_BROKEN || r->outcome == RULE_BROKEN_DECLARED;
+        }
+        for (size_t i = 0; i < points[k].p->arms_n; i++)
+            finding |= points[k].p->arms[i].extrapolations_n > 0;
+    }
     return engine_broken || (strict && finding) ? 1 : 0;
 }
 
-static err_code write_report(const opts *o, const projection *p, const rule_result rules[RULES_N], report_format f,
-                             arena *mem, err *e) {
+static err_code write_out(const opts *o, const scenario *s, const card_library *lib, const buf *out,
+                          err *e) {
     enum { INPUTS_MAX = 1 + 2 * SCENARIO_ARMS_MAX };
     const char *inputs[INPUTS_MAX];
     size_t n = 0;
-    inputs[n++] = p->scenario->path;
-    for (size_t i = 0; i < p->scenario->arms_n; i++) {
-        const arm *a = &p->scenario->arms[i];
-        const assumption *g = arm_assumes(a, TERM_DECODE_GAIN_CARD);
-        inputs[n++] = a->card->path;
+    inputs[n++] = s->path;
+    for (size_t i = 0; i < s->arms_n; i++) {
+        const assumption *g = arm_assumes(&s->arms[i], TERM_DECODE_GAIN_CARD);
+        inputs[n++] = s->arms[i].card->path;
         if (g) inputs[n++] = g->gain_card->path;
     }
+    return cli_output(o, out, lib, inputs, n, e);
+}
+
+static err_code project(const opts *o, arena *mem, int *code, err *e) {
+    card_library lib = cli_library(o);
+    const parsed_opt *sets = opts_all(o, "set");
+    report_format f = REPORT_TEXT;
+    file_bytes in = {0};
+    const scenario *s = NULL;
+    if (pick_format(o, &f, e) || read_input(o, mem, &in, e) ||
+        scenario_parse(&in, &lib, sets->value, sets->n, mem, &s, e))
+        return e->code;
+    bool sweep = s->sweep_path && !is_set(sets, s->sweep_path);
+    size_t n = sweep ? s->sweep_n : 1;
+    sweep_point *points = ARENA_ARRAY(mem, sweep_point, n);
+    if (!points) return err_set(e, E_LIMIT, s->id, "does not fit the memory budget");
+    if (sweep ? run_sweep(o, &in, &lib, s, mem, points, e) : run_once(o, s, mem, points, e))
+        return e->code;
+    *code = exit_code(points, n, opts_has(o, "strict"));
     buf out;
     buf_init(&out);
-    report_project(p, rules, f, mem, &out);
-    (void)cli_output(o, &out, inputs, n, e);
+    if (sweep)
+        report_sweep(s, points, f, mem, &out);
+    else
+        report_project(points[0].p, points[0].rules, f, mem, &out);
+    (void)write_out(o, s, &lib, &out, e);
     buf_done(&out);
     return e->code;
 }
 
 static int run(const opts *o) {
     err e = {0};
-    arena *mem = arena_new((size_t)OUTPUT_BUDGET_MIB << 20);
-    card_library lib = cli_library(o);
-    const scenario *s = NULL;
-    const projection *p = NULL;
-    report_format f = REPORT_TEXT;
     int code = 0;
+    arena *mem = arena_new((size_t)OUTPUT_BUDGET_MIB << 20);
     if (!mem) return cli_fail(&(err){.code = E_NOMEM, .what = "out of memory"});
-    const parsed_opt *only = opts_all(o, "arm");
-    if (pick_format(o, &f, &e) == OK && load(o, &lib, mem, &s, &e) == OK &&
-        project_run(s, only->value, only->n, mem, &p, &e) == OK) {
-        rule_result rules[RULES_N];
-        invariants_check(p, rules);
-        code = exit_code(p, rules, opts_has(o, "strict"));
-        (void)write_report(o, p, rules, f, mem, &e);
-    }
-    if (e.code) code = cli_fail(&e);
+    if (project(o, mem, &code, &e)) code = cli_fail(&e);
     arena_free(mem);
     return code;
 }
@@ -160,12 +211,15 @@ const command CMD_PROJECT = {
     .name = "project",
     .operands = "[SCENARIO]",
     .operands_max = 1,
-    .summary = "replay every arm of a scenario and print the head-to-head\n\n"
-               "SCENARIO is a ratecast.scenario/1 file, - is standard input. Without it the workload comes from\n"
-               "--card, -K, -H and -P, on the arms shared, per-slot and naive with continuous batching.",
+    .summary =
+        "replay every arm of a scenario and print the head-to-head\n\n"
+        "SCENARIO is a ratecast.scenario/1 file, - is standard input. Without it the workload "
+        "comes from\n"
+        "--card, -K, -H and -P, on the arms shared, per-slot and naive with continuous batching.",
     .example = "examples:\n"
                "  ratecast project scenarios/head_to_head_4k.json\n"
-               "  ratecast project scenarios/head_to_head_4k.json --set workload.K=8 --json -o result.json\n"
+               "  ratecast project scenarios/head_to_head_4k.json --set workload.K=8 --json -o "
+               "result.json\n"
                "  ratecast project --card qwen2-7b-like-q8_0-h200-split -K 4 -H 20 -P 4096\n",
     .opts = OPTS,
     .opts_n = sizeof OPTS / sizeof *OPTS,

@@ -12,9 +12,11 @@ static int run(const opts *o) {
     if (card_find(&lib, o->operands[0], NULL, mem, &c, &e) == OK) {
         buf out;
         buf_init(&out);
-        if (opts_has(o, "json")) report_card_json(c, mem, &out);
-        else report_card_text(c, mem, &out);
-        (void)cli_output(o, &out, &c->path, 1, &e);
+        if (opts_has(o, "json"))
+            report_card_json(c, mem, &out);
+        else
+            report_card_text(c, mem, &out);
+        (void)cli_output(o, &out, &lib, &c->path, 1, &e);
         buf_done(&out);
     }
     int code = e.code ? cli_fail(&e) : 0;
@@ -27,7 +29,8 @@ const command CMD_SHOW = {
     .operands = "CARD",
     .operands_min = 1,
     .operands_max = 1,
-    .summary = "show a rate card: its points, what they imply against the hardware's ceiling, its step times",
+    .summary = "show a rate card: its points, what they imply against the hardware's ceiling, its "
+               "step times",
     .example = "example:\n  ratecast show qwen2.5-7b-instruct-q8_0-m3pro\n",
     .opts = OPTS,
     .opts_n = sizeof OPTS / sizeof *OPTS,

@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const command *const COMMANDS[] = {&CMD_PROJECT, &CMD_CHECK, &CMD_SHOW, &CMD_CARDS};
+static const command *const COMMANDS[] = {&CMD_PROJECT, &CMD_CHECK, &CMD_SHOW, &CMD_CARDS,
+                                          &CMD_FIGURES};
 enum { COMMANDS_N = sizeof COMMANDS / sizeof *COMMANDS };
 
 static void print_overview(FILE *to) {
@@ -21,7 +22,8 @@ static void print_overview(FILE *to) {
     }
     fputs("  help      show this, or `ratecast help COMMAND`\n\n"
           "example:\n  ratecast project scenarios/head_to_head_4k.json\n\n"
-          "exit codes: 0 fine, 1 a check failed, 2 usage or bad input, 4 an external program failed, 70 bug\n",
+          "exit codes: 0 fine, 1 a check failed, 2 usage or bad input, 4 an external program "
+          "failed, 70 bug\n",
           to);
 }
 
@@ -57,13 +59,14 @@ static int show_help(const command *c) {
 static int run(const command *c, int argc, char **argv) {
     err e = {0};
     opts o;
-    int code = opts_parse(c, argc, argv, &o, &e) ? cli_fail(&e) : opts_has(&o, "help") ? show_help(c) : c->run(&o);
+    int code = opts_parse(c, argc, argv, &o, &e) ? cli_fail(&e)
+               : opts_has(&o, "help")            ? show_help(c)
+                                                 : c->run(&o);
     opts_done(&o);
     return code;
 }
 
-int main(int argc, char **argv) {
-    gsl_set_error_handler_off(); /* errors come back as codes, GSL must not abort */
+static int dispatch(int argc, char **argv) {
     if (argc < 2) {
         print_overview(stderr);
         return 2;
@@ -74,7 +77,7 @@ int main(int argc, char **argv) {
         return 0;
     }
     bool help = strcmp(name, "help") == 0;
-    if (help && argc > 2) {
+    if (help && argc > 2 && strcmp(argv[2], "help") != 0) {
         const command *about = find(argv[2]);
         return about ? show_help(about) : unknown_command(argv[2]);
     }
@@ -84,4 +87,12 @@ int main(int argc, char **argv) {
     }
     const command *c = find(name);
     return c ? run(c, argc - 1, argv + 1) : unknown_command(name);
+}
+
+int main(int argc, char **argv) {
+    gsl_set_error_handler_off(); /* errors come back as codes, GSL must not abort */
+    int code = dispatch(argc, argv);
+    if (fflush(stdout) != 0 && code == 0)
+        code = cli_fail(&(err){.code = E_IO, .where = "<stdout>", .what = "cannot be written"});
+    return code;
 }

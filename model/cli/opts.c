@@ -22,8 +22,10 @@ static void make_tables(const command *cmd, struct option *longs, char *shorts, 
     n += (size_t)snprintf(shorts, cap, ":");
     for (size_t i = 0; i < cmd->opts_n; i++) {
         const opt_spec *s = &cmd->opts[i];
-        longs[i] = (struct option){s->name, s->arg ? required_argument : no_argument, NULL, LONG_BASE + (int)i};
-        if (s->letter) n += (size_t)snprintf(shorts + n, cap - n, "%c%s", s->letter, s->arg ? ":" : "");
+        longs[i] = (struct option){s->name, s->arg ? required_argument : no_argument, NULL,
+                                   LONG_BASE + (int)i};
+        if (s->letter)
+            n += (size_t)snprintf(shorts + n, cap - n, "%c%s", s->letter, s->arg ? ":" : "");
     }
     longs[cmd->opts_n] = (struct option){0};
 }
@@ -39,17 +41,19 @@ static err_code unknown_option(const command *cmd, const char *got, err *e) {
     const char *name = bare + strspn(bare, "-");
     if (strncmp(got, "--", 2) == 0 && jr_nearest(name, words, near, sizeof near))
         return err_set(e, E_USAGE, cmd->name, "unknown option %s, nearest is --%s", bare, near);
-    return err_set(e, E_USAGE, cmd->name, "unknown option %s (see `ratecast help %s`)", bare, cmd->name);
+    return err_set(e, E_USAGE, cmd->name, "unknown option %s (see `ratecast help %s`)", bare,
+                   cmd->name);
 }
 
 static err_code check_operands(const opts *o, err *e) {
     const command *cmd = o->cmd;
     if (o->operands_n < cmd->operands_min)
-        return err_set(e, E_USAGE, cmd->name, "expected %s, found nothing (see `ratecast help %s`)", cmd->operands,
-                       cmd->name);
+        return err_set(e, E_USAGE, cmd->name, "expected %s, found nothing (see `ratecast help %s`)",
+                       cmd->operands, cmd->name);
     if (o->operands_n > cmd->operands_max)
         return err_set(e, E_USAGE, cmd->name, "found \"%s\", expected at most %zu operand%s",
-                       o->operands[cmd->operands_max], cmd->operands_max, cmd->operands_max == 1 ? "" : "s");
+                       o->operands[cmd->operands_max], cmd->operands_max,
+                       cmd->operands_max == 1 ? "" : "s");
     return OK;
 }
 
@@ -67,7 +71,8 @@ err_code opts_parse(const command *cmd, int argc, char **argv, opts *out, err *e
     optind = 1;
     int got;
     while ((got = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
-        if (got == ':') return err_set(e, E_USAGE, cmd->name, "option %s needs a value", argv[optind - 1]);
+        if (got == ':')
+            return err_set(e, E_USAGE, cmd->name, "option %s needs a value", argv[optind - 1]);
         if (got == '?') {
             char letter[3] = {'-', (char)optopt, '\0'};
             bool short_one = optopt > 0 && optopt < LONG_BASE;
@@ -93,7 +98,7 @@ void opts_done(opts *o) {
 const parsed_opt *opts_all(const opts *o, const char *name) {
     for (size_t i = 0; i < o->cmd->opts_n; i++)
         if (strcmp(o->cmd->opts[i].name, name) == 0) return &o->opt[i];
-    assert(!"no such option in the command's table");
+    assert(0 && "no such option in the command's table");
     return NULL;
 }
 
@@ -107,13 +112,15 @@ const char *opts_get(const opts *o, const char *name) {
 }
 
 void opts_help(const command *cmd, buf *out) {
-    buf_addf(out, "usage: ratecast %s [options] %s\n\n%s\n\noptions:\n", cmd->name, cmd->operands, cmd->summary);
+    buf_addf(out, "usage: ratecast %s [options] %s\n\n%s\n\noptions:\n", cmd->name, cmd->operands,
+             cmd->summary);
     for (size_t i = 0; i < cmd->opts_n; i++) {
         const opt_spec *s = &cmd->opts[i];
         char left[64];
         char letter[8] = "    ";
         if (s->letter) snprintf(letter, sizeof letter, "-%c, ", s->letter);
-        snprintf(left, sizeof left, "  %s--%s%s%s", letter, s->name, s->arg ? " " : "", s->arg ? s->arg : "");
+        snprintf(left, sizeof left, "  %s--%s%s%s", letter, s->name, s->arg ? " " : "",
+                 s->arg ? s->arg : "");
         buf_addf(out, "%-28s %s%s\n", left, s->help, s->repeats ? " (repeatable)" : "");
     }
     buf_addf(out, "\n%s", cmd->example);

@@ -1,4 +1,5 @@
-/* Commands and their options as tables: parsing, --help and the error messages all come from them. */
+/* Commands and their options as tables: parsing, --help and the error messages all come from them.
+ */
 #ifndef RATECAST_OPTS_H
 #define RATECAST_OPTS_H
 
@@ -42,8 +43,8 @@ typedef struct command {
     int (*run)(const opts *o);
 } command;
 
-/* argv[0] is the command's name. E_USAGE: unknown option (nearest named), missing value, option given twice, operands
- * too few or many. */
+/* argv[0] is the command's name. E_USAGE: unknown option (nearest named), missing value, option
+ * given twice, operands too few or many. */
 MUST_USE err_code opts_parse(const command *cmd, int argc, char **argv, opts *out, err *e);
 void opts_done(opts *o);
 void opts_help(const command *cmd, buf *out);

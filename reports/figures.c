@@ -1,0 +1,293 @@
+#include "figures.h"
+
+#include "metric.h"
+#include "scenario.h"
+#include "table.h"
+
+#include "base/jsonr.h"
+#include "base/jsonw.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RUNS_MAX = 64, FIGURES_MAX = 2000 };
+
+const char *const FIGURE_STATUS_NAMES[] = {"same", "does not follow", "given", "differs", NULL};
+
+/* Scenarios that the list names, run at their first use. */
+typedef struct run {
+    const char *alias;
+    jr at; /* {"file": ..., "set": [...]} */
+    const projection *p;
+} run;
+
+typedef struct reader {
+    const char *scenario_dir;
+    card_library *lib;
+    arena *mem;
+    run runs[RUNS_MAX];
+    size_t runs_n;
+    const char *inputs[RUNS_MAX];
+    size_t inputs_n;
+} reader;
+
+/* ---- where values come from ---- */
+
+static const projection *run_of(reader *r, jr at, const char *alias) {
+    for (size_t i = 0; i < r->runs_n; i++) {
+        run *it = &r->runs[i];
+        if (strcmp(it->alias, alias) != 0) continue;
+        if (it->p || !jr_ok(at)) return it->p;
+        jr sets = jr_get(it->at, "set");
+        const char **set = ARENA_ARRAY(r->mem, const char *, jr_len(sets));
+        size_t n = 0;
+        for (jr s = {0}; set && jr_each(sets, &s);)
+            if (cJSON_IsString(s.node)) set[n++] = arena_strdup(r->mem, s.node->valuestring);
+        const char *path = arena_printf(r->mem, "%s/%s", r->scenario_dir, jr_str(it->at, "file"));
+        const scenario *sc = NULL;
+        r->inputs[r->inputs_n++] = path; /* at most one a run */
+        err *e = at.doc->e;
+        if (path && jr_ok(at) && scenario_load(path, r->lib, set, n, r->mem, &sc, e) == OK)
+            (void)project_run(sc, NULL, 0, r->mem, &it->p, e);
+        return it->p;
+    }
+    jr_fail(at, E_SCHEMA, "found scenario \"%s\", expected one that \"scenarios\" lists", alias);
+    return NULL;
+}
+
+/* "card ID decode 5" or "card ID prefill 2048": the rate of the first used point with that batch or
+ * length. */
+static double card_rate(reader *r, jr at, const char *ref) {
+    const char *id = ref + strlen("card "), *space = strchr(id, ' ');
+    bool decode = space && strncmp(space, " decode ", 8) == 0,
+         prefill = space && strncmp(space, " prefill ", 9) == 0;
+    int64_t n = decode || prefill ? strtoll(space + (decode ? 8 : 9), NULL, 10) : 0;
+    const card *c = NULL;
+    char name[96];
+    if (n <= 0 || space - id >= (int)sizeof name) {
+        jr_fail(at, E_SCHEMA,
+                "found \"%s\", expected \"card ID decode B\" or \"card ID prefill LENGTH\"", ref);
+        return 0;
+    }
+    snprintf(name, sizeof name, "%.*s", (int)(space - id), id);
+    if (card_find(r->lib, name, NULL, r->mem, &c, at.doc->e)) return 0;
+    for (size_t i = 0; decode && i < c->decode_n; i++)
+        if (c->decode[i].batch_n == n && !c->decode[i].origin.excluded) return c->decode[i].tok_s;
+    for (size_t i = 0; prefill && i < c->prefill_n; i++)
+        if (c->prefill[i].n_prompt_tok == n && !c->prefill[i].origin.excluded)
+            return c->prefill[i].tok_s;
+    jr_fail(at, E_SCHEMA, "found \"%s\", expected a used point of that card", ref);
+    return 0;
+}
+
+/* "h4k/fak-native.wall_s": scenario alias, arm, metric. Arm names may hold dots, so the metric
+ * starts at the last. */
+static double metric_ref(reader *r, jr at, const char *ref) {
+    char alias[64], arm_name[96];
+    const char *slash = strchr(ref, '/'), *dot = strrchr(ref, '.');
+    if (!slash || !dot || dot < slash || slash - ref >= 64 || dot - slash >= 96) {
+        jr_fail(at, E_SCHEMA, "found \"%s\", expected \"SCENARIO/ARM.METRIC\"", ref);
+        return 0;
+    }
+    snprintf(alias, sizeof alias, "%.*s", (int)(slash - ref), ref);
+    snprintf(arm_name, sizeof arm_name, "%.*s", (int)(dot - slash - 1), slash + 1);
+    const projection *p = run_of(r, at, alias);
+    double v = 0;
+    for (size_t i = 0; p && i < p->arms_n; i++)
+        if (strcmp(p->arms[i].arm->name, arm_name) == 0) {
+            if (!metric_get(p, &p->arms[i], dot + 1, &v))
+                jr_fail(at, E_SCHEMA, "found metric \"%s\", which arm \"%s\" does not have",
+                        dot + 1, arm_name);
+            return v;
+        }
+    if (p) jr_fail(at, E_SCHEMA, "scenario \"%s\" has no arm \"%s\"", alias, arm_name);
+    return 0;
+}
+
+/* A reference, or ["/" or "-" or "*", a, b]. Numbers are not allowed: nothing printed can slip into
+ * a computation. */
+static double evaluate(reader *r, jr at) {
+    if (!jr_ok(at)) return 0;
+    if (cJSON_IsString(at.node)) {
+        const char *ref = at.node->valuestring;
+        return strncmp(ref, "card ", 5) == 0 ? card_rate(r, at, ref) : metric_ref(r, at, ref);
+    }
+    double v[2] = {0, 0};
+    char op = 0;
+    if (cJSON_IsArray(at.node) && jr_len(at) == 3)
+        for (jr x = {0}; jr_each(at, &x);) {
+            if (x.index == 0)
+                op = cJSON_IsString(x.node) ? x.node->valuestring[0] : 0;
+            else
+                v[x.index - 1] = evaluate(r, x);
+        }
+    if (!jr_ok(at)) return 0;
+    if (op == '/' && v[1] != 0) return v[0] / v[1];
+    if (op == '-') return v[0] - v[1];
+    if (op == '*') return v[0] * v[1];
+    jr_fail(at, E_SCHEMA,
+            "expected a reference or [\"/\", a, b], [\"-\", a, b], [\"*\", a, b] with b not 0");
+    return 0;
+}
+
+/* ---- comparing ---- */
+
+static const struct {
+    const char *unit;
+    double factor; /* SI value times this is the printed unit */
+} UNITS[] = {{"", 1},
+             {"x", 1},
+             {"tok", 1},
+             {"tok/s", 1},
+             {"bytes", 1},
+             {"s", 1},
+             {"agents", 1},
+             {"agents/GiB", 1},
+             {"agents/GB", 1},
+             {"%", 100},
+             {"ms", 1000},
+             {"min", 1.0 / 60},
+             {"h", 1.0 / 3600},
+             {"KiB", 1.0 / 1024},
+             {"MiB", 1.0 / 1048576},
+             {"GiB", 1.0 / 1073741824},
+             {"GB", 1e-9}};
+
+static double in_unit(jr o, const char *unit, double v) {
+    for (size_t i = 0; i < sizeof UNITS / sizeof *UNITS; i++)
+        if (strcmp(UNITS[i].unit, unit) == 0) return v * UNITS[i].factor;
+    jr_fail(jr_get(o, "unit"), E_SCHEMA, "found unit \"%s\", expected one that ratecast knows",
+            unit);
+    return 0;
+}
+
+static int decimals(const char *printed) {
+    const char *dot = strchr(printed, '.');
+    return dot ? (int)strlen(dot + 1) : 0;
+}
+
+typedef enum figure_test { TEST_DIGITS, TEST_ABOVE, TEST_BELOW } figure_test;
+static const char *const TEST_NAMES[] = {"digits", "above", "below", NULL};
+
+static bool agrees(const figure *f, figure_test how) {
+    if (how == TEST_ABOVE) return f->value > strtod(f->printed, NULL);
+    if (how == TEST_BELOW) return f->value < strtod(f->printed, NULL);
+    return strcmp(f->regenerated, f->printed) == 0;
+}
+
+static void read_figure(reader *r, jr o, figure *f) {
+    jr_keys(o, "id document what printed unit value test does_not_follow given");
+    f->id = jr_str(o, "id");
+    f->document = jr_str(o, "document");
+    f->what = jr_str(o, "what");
+    f->printed = jr_str(o, "printed");
+    f->unit = jr_get(o, "unit").node ? jr_str_or(o, "unit", "") : "";
+    figure_test how = (figure_test)jr_enum_or(o, "test", TEST_NAMES, TEST_DIGITS);
+    const char *refuted = jr_str_or(o, "does_not_follow", NULL),
+               *given = jr_str_or(o, "given", NULL);
+    f->reason = refuted ? refuted : given;
+    f->status = FIGURE_GIVEN;
+    if (given && (refuted || jr_present(jr_get(o, "value"))))
+        jr_fail(o, E_SCHEMA, "a given figure has no value and no \"does_not_follow\"");
+    if (given || !jr_ok(o)) return;
+    f->value = in_unit(o, f->unit, evaluate(r, jr_need(o, "value")));
+    if (!jr_ok(o)) return;
+    /* a bound is not printed at its own digits: two more show on which side the value lies */
+    int digits = decimals(f->printed) + (how == TEST_DIGITS ? 0 : 2);
+    f->regenerated = arena_printf(r->mem, "%.*f", digits, f->value);
+    if (!f->regenerated)
+        jr_fail(o, E_LIMIT, "does not fit the memory budget");
+    else if (agrees(f, how))
+        f->status =
+            refuted ? FIGURE_DIFFERS : FIGURE_SAME; /* a stale "does not follow" is wrong too */
+    else
+        f->status = refuted ? FIGURE_NOT : FIGURE_DIFFERS;
+}
+
+static void read_list(reader *r, jr root, figure_list *out) {
+    jr_schema(root, FIGURES_SCHEMA);
+    jr_keys(root, "schema scenarios figures");
+    jr scenarios = jr_need(root, "scenarios"), list = jr_need(root, "figures");
+    for (jr s = {0}; jr_each(scenarios, &s);) {
+        jr_keys(s, "name file set");
+        if (r->runs_n == RUNS_MAX)
+            jr_fail(s, E_LIMIT, "more than %d scenarios", RUNS_MAX);
+        else
+            r->runs[r->runs_n++] = (run){.alias = jr_str(s, "name"), .at = s};
+    }
+    size_t n = jr_len(list);
+    if (n > FIGURES_MAX) jr_fail(list, E_LIMIT, "more than %d figures", FIGURES_MAX);
+    figure *f = jr_ok(root) ? ARENA_ARRAY(r->mem, figure, n) : NULL;
+    if (!f) jr_fail(list, E_LIMIT, "does not fit the memory budget");
+    for (jr o = {0}; f && jr_each(list, &o);) {
+        read_figure(r, o, &f[o.index]);
+        out->count[f[o.index].status]++;
+    }
+    out->figures = f;
+    out->n = n;
+}
+
+err_code figures_run(const char *path, const char *scenario_dir, card_library *lib, arena *mem,
+                     figure_list *out, err *e) {
+    *out = (figure_list){0};
+    file_bytes f = {0};
+    jr_doc doc = {0};
+    reader *r = ARENA_NEW(mem, reader);
+    if (!r) return err_set(e, E_LIMIT, path, "does not fit the memory budget");
+    *r = (reader){.scenario_dir = scenario_dir, .lib = lib, .mem = mem};
+    if (file_read(path, mem, &f, e) == OK && jr_parse(&doc, f.name, f.s, f.len, mem, e) == OK)
+        read_list(r, jr_root(&doc), out);
+    jr_free(&doc);
+    out->inputs = r->inputs;
+    out->inputs_n = r->inputs_n;
+    return e->code;
+}
+
+/* ---- printing ---- */
+
+void figures_text(const figure_list *l, arena *scratch, buf *out) {
+    static const char *const HEAD[] = {"document", "figure", "printed", "regenerated",
+                                       "unit",     "status", "reason"};
+    table *t = table_new(scratch, sizeof HEAD / sizeof *HEAD);
+    static const size_t LEFT[] = {1, 4, 5, 6};
+    for (size_t i = 0; i < sizeof LEFT / sizeof *LEFT; i++) table_left(t, LEFT[i]);
+    table_row(t, HEAD);
+    for (size_t i = 0; i < l->n; i++) {
+        const figure *f = &l->figures[i];
+        const char *row[] = {f->document, f->what,
+                             f->printed,  f->regenerated ? f->regenerated : "–",
+                             f->unit,     FIGURE_STATUS_NAMES[f->status],
+                             f->reason};
+        table_row(t, row);
+    }
+    table_markdown(t, out);
+    buf_addf(out, "\n%zu figures: %zu same, %zu do not follow, %zu given, %zu differ\n", l->n,
+             l->count[FIGURE_SAME], l->count[FIGURE_NOT], l->count[FIGURE_GIVEN],
+             l->count[FIGURE_DIFFERS]);
+}
+
+void figures_json(const figure_list *l, buf *out) {
+    cJSON *root = cJSON_CreateObject();
+    jw_str(root, "schema", "ratecast.figures-result/1");
+    cJSON *list = jw_arr(root, "figures");
+    for (size_t i = 0; i < l->n; i++) {
+        const figure *f = &l->figures[i];
+        cJSON *o = jw_item(list);
+        jw_str(o, "id", f->id);
+        jw_str(o, "document", f->document);
+        jw_str(o, "figure", f->what);
+        jw_str(o, "printed", f->printed);
+        jw_str(o, "unit", f->unit);
+        jw_str(o, "regenerated", f->regenerated);
+        if (f->regenerated) jw_num(o, "value", f->value);
+        jw_str(o, "status", FIGURE_STATUS_NAMES[f->status]);
+        jw_str(o, "reason", f->reason);
+    }
+    static const char *const KEYS[] = {"same", "does_not_follow", "given", "differs"};
+    cJSON *sum = jw_obj(root, "summary");
+    for (size_t i = 0; i < FIGURE_STATUS_N; i++) jw_int(sum, KEYS[i], (int64_t)l->count[i]);
+    jw_print(root, out);
+    cJSON_Delete(root);
+}

@@ -1,0 +1,267 @@
+#!/bin/sh
+# The JSON Schemas against what is shipped and printed, and against the loaders: a file that one of them refuses must
+# not pass the other. Needs python3 with jsonschema; exit code 77 (skipped) without.
+#
+# RATECAST: the program, REPO: the source folder.
+set -u
+: "${RATECAST:?path of the program}" "${REPO:?path of the repository}"
+case $RATECAST in /*) ;; *) RATECAST=$PWD/$RATECAST ;; esac
+case $REPO in /*) ;; *) REPO=$PWD/$REPO ;; esac
+
+# The system's python3 first: it is the one that a package of jsonschema belongs to.
+python=
+for p in /usr/bin/python3 python3; do
+    "$p" -W ignore -c 'import jsonschema' 2>/dev/null && { python=$p; break; }
+done
+if [ -z "$python" ]; then
+    echo "SKIPPED: python3 with jsonschema is not here (package python3-jsonschema)"
+    exit 77
+fi
+
+T=$(mktemp -d) || exit 1
+trap 'rm -rf "$T"' EXIT
+trap 'exit 1' HUP INT TERM
+cd "$T" || exit 1
+export RATECAST REPO RATECAST_RATES="$REPO/rates"
+
+cat >schemas.py <<'END'
+import copy, glob, json, os, subprocess, sys
+import jsonschema
+
+REPO, RATECAST = os.environ["REPO"], os.environ["RATECAST"]
+passed = failed = 0
+
+
+def judge(name, ok, why=""):
+    global passed, failed
+    if ok:
+        passed += 1
+    else:
+        failed += 1
+        print(f"FAILED {name}: {why}")
+
+
+def schema(path):
+    with open(os.path.join(REPO, path)) as f:
+        s = json.load(f)
+    jsonschema.Draft7Validator.check_schema(s)
+    return jsonschema.Draft7Validator(s)
+
+
+def complaint(validator, doc):
+    e = jsonschema.exceptions.best_match(validator.iter_errors(doc))
+    return f"/{'/'.join(map(str, e.absolute_path))}: {e.message[:200]}" if e else ""
+
+
+def undescribed(node, path=""):
+    """Fields without a description of their own or of what they refer to."""
+    for key, sub in node.get("properties", {}).items():
+        if "$ref" not in sub and "description" not in sub:
+            yield f"{path}/{key}"
+        yield from undescribed(sub, f"{path}/{key}")
+    for key in ("items", "additionalProperties"):
+        if isinstance(node.get(key), dict):
+            yield from undescribed(node[key], f"{path}/{key}")
+    for key, sub in node.get("definitions", {}).items():
+        yield from undescribed(sub, f"{path}/definitions/{key}")
+
+
+SCENARIO = schema("scenarios/scenario.schema.json")
+RESULT = schema("reports/result.schema.json")
+CARD = schema("rates/rate-card.schema.json")
+for name, v in (("scenario", SCENARIO), ("result", RESULT), ("rate-card", CARD)):
+    judge(f"{name}.schema.json describes every field", not list(undescribed(v.schema)), list(undescribed(v.schema)))
+
+# ---- shipped files ----
+
+def shipped(pattern, schema_id):
+    found = []
+    for path in sorted(glob.glob(os.path.join(REPO, pattern))):
+        with open(path) as f:
+            doc = json.load(f)
+        if doc.get("schema") == schema_id:
+            found.append((path, doc))
+    return found
+
+
+cards = shipped("rates/*.json", "ratecast.rate-card/1")
+scenarios = shipped("scenarios/*.json", "ratecast.scenario/1") + shipped("scenarios/published/*.json", "ratecast.scenario/1")
+judge("there are cards and scenarios", cards and scenarios, f"{len(cards)} cards, {len(scenarios)} scenarios")
+for path, doc in cards:
+    judge(os.path.relpath(path, REPO), not complaint(CARD, doc), complaint(CARD, doc))
+    judge("file is named for its id", os.path.basename(path) == doc["id"] + ".json", path)
+for path, doc in scenarios:
+    judge(os.path.relpath(path, REPO), not complaint(SCENARIO, doc), complaint(SCENARIO, doc))
+
+# ---- results ----
+
+def run(*args):
+    return subprocess.run([RATECAST, *args], capture_output=True, text=True)
+
+
+FILE = os.path.join(REPO, "scenarios/head_to_head_4k.json")
+runs = [[path] for path, _ in scenarios]
+runs += [
+    [FILE, "--set", "memory_budget_bytes=25769803776"],
+    [FILE, "--set", "memory_budget_bytes=1000000"],
+    [FILE, "--set", "workload.H=1"],
+    [FILE, "--set", "workload.turn_out_tok=1"],
+    [FILE, "--set", "workload.P=0", "--set", "workload.stagger_s=1.5", "--set", "workload.tool_latency_s=2"],
+    [FILE, "--arm", "llama.cpp"],
+    [FILE, "--set", "arms.0.batching=serial"],
+    ["--card", "qwen2-7b-like-q8_0-h200-split", "-K", "3", "-H", "2", "-P", "500"],
+    ["--card", "qwen2-7b-like-q8_0-h200-split", "-K", "40", "-H", "2", "-P", "30000"],
+]
+for args in runs:
+    name = "project --json " + " ".join(args).replace(REPO + "/", "")
+    r = run("project", "--json", *args)
+    try:
+        why = complaint(RESULT, json.loads(r.stdout))
+    except ValueError as e:
+        why = f"{e}; {r.stderr.strip()}"
+    judge(name, r.returncode == 0 and not why, why or f"exit code {r.returncode}")
+
+# ---- agreement ----
+
+def changed(doc, path, value):
+    doc = copy.deepcopy(doc)
+    *parents, last = path
+    node = doc
+    for p in parents:
+        node = node[p]
+    if value is DELETE:
+        del node[last]
+    elif isinstance(node, list) and last == len(node):
+        node.append(value)
+    else:
+        node[last] = value
+    return doc
+
+
+DELETE = object()
+with open(FILE) as f:
+    scenario = json.load(f)
+card = next(d for p, d in cards if d["id"] == "qwen2.5-7b-instruct-q8_0-m3pro")
+last_assumption = len(scenario["assumptions"])
+
+
+def assumed(term, **fields):
+    return {"term": term, "provenance": "assumed", "reason": "r", **fields}
+
+
+CASES = [  # validator, good file, path, value, accepted?
+    (SCENARIO, scenario, ["note"], "a note", True),
+    (SCENARIO, scenario, ["note"], 5, False),
+    (SCENARIO, scenario, ["titel"], "x", False),
+    (SCENARIO, scenario, ["schema"], "ratecast.scenario/2", False),
+    (SCENARIO, scenario, ["model"], DELETE, True),
+    (SCENARIO, scenario, ["workload", "K"], 1, True),
+    (SCENARIO, scenario, ["workload", "K"], 4.0, True),
+    (SCENARIO, scenario, ["workload", "K"], 4.5, False),
+    (SCENARIO, scenario, ["workload", "K"], 0, False),
+    (SCENARIO, scenario, ["workload", "K"], 100001, False),
+    (SCENARIO, scenario, ["workload", "K"], "4", False),
+    (SCENARIO, scenario, ["workload", "P"], 0, True),
+    (SCENARIO, scenario, ["workload", "turn_out_tok"], 0, False),
+    (SCENARIO, scenario, ["workload", "turn_shape"], DELETE, False),
+    (SCENARIO, scenario, ["workload", "turn_shape"], "result_first", False),
+    (SCENARIO, scenario, ["workload", "start_offsets_s"], [0, 0.5, 1, 1], True),
+    (SCENARIO, scenario, ["workload", "start_offsets_s"], [0, -0.5, 1, 1], False),
+    (SCENARIO, scenario, ["workload"], dict(scenario["workload"], P=0, turn_delta_in_tok=0), False),
+    (SCENARIO, scenario, ["workload"], dict(scenario["workload"], P=0, turn_shape="result_after"), False),
+    (SCENARIO, scenario, ["workload"], dict(scenario["workload"], start_offsets_s=[0, 1, 2, 3], stagger_s=1), False),
+    (SCENARIO, scenario, ["workload"], dict(scenario["workload"], P=0, turn_delta_in_tok=0, private_tok=7), True),
+    (SCENARIO, scenario, ["workload", "private_tok"], [1, 2, 3, 4], True),
+    (SCENARIO, scenario, ["workload", "private_tok"], [1, 2, 3, 4.5], False),
+    (SCENARIO, scenario, ["workload", "private_tok"], -1, False),
+    (SCENARIO, scenario, ["sweep"], {"path": "workload.K", "values": [1, 2, 4]}, True),
+    (SCENARIO, scenario, ["sweep"], {"path": "workload.K", "values": []}, False),
+    (SCENARIO, scenario, ["sweep"], {"path": "workload.K"}, False),
+    (SCENARIO, scenario, ["sweep"], {"path": "workload.K", "values": ["a"]}, False),
+    (SCENARIO, scenario, ["arms"], [], False),
+    (SCENARIO, scenario, ["arms"], [dict(scenario["arms"][0], name=f"arm{i}") for i in range(33)], False),
+    (SCENARIO, scenario, ["baseline"], "", False),
+    (SCENARIO, scenario, ["arms", 0, "card"], DELETE, False),
+    (SCENARIO, scenario, ["arms", 0, "first_comers"], "each", True),
+    (SCENARIO, scenario, ["arms", 1, "first_comers"], "each", False),
+    (SCENARIO, scenario, ["arms", 0, "reuse_last_token"], 1, False),
+    (SCENARIO, scenario, ["arms", 0, "block_tok"], 16, True),
+    (SCENARIO, scenario, ["arms", 0, "slots_n"], 0, False),
+    (SCENARIO, scenario, ["arms", 1, "cold_sights_n"], 2, False),
+    (SCENARIO, scenario, ["arms", 0, "cold_sights_n"], 2, True),
+    (SCENARIO, scenario, ["arms", 0, "prefill"], "mixed", False),
+    (SCENARIO, scenario, ["arms", 0, "max_batch_tok"], 512, False),
+    (SCENARIO, scenario, ["arms", 0], dict(scenario["arms"][0], prefill="mixed", max_batch_tok=512), True),
+    (SCENARIO, scenario, ["arms", 0], dict(scenario["arms"][0], prefill="mixed", max_batch_tok=512, batching="serial"), False),
+    (SCENARIO, scenario, ["arms", 0, "context_scope"], "total", False),
+    (SCENARIO, scenario, ["arms", 0], dict(scenario["arms"][0], slots_n=2, context_tok=9000), False),
+    (SCENARIO, scenario, ["arms", 0], dict(scenario["arms"][0], slots_n=2, context_tok=9000, context_scope="total"), False),
+    (SCENARIO, scenario, ["arms", 0],
+     dict(scenario["arms"][0], slots_n=2, context_tok=9000, context_scope="total", kv_layout="unified"), True),
+    (SCENARIO, scenario, ["assumptions", 0, "reason"], DELETE, False),
+    (SCENARIO, scenario, ["assumptions", 0, "provenance"], "guessed", False),
+    (SCENARIO, scenario, ["assumptions", 0, "value"], 0, False),
+    (SCENARIO, scenario, ["assumptions", 1, "value"], 3, False),
+    (SCENARIO, scenario, ["assumptions", last_assumption], assumed("host_step_s", value=0), True),
+    (SCENARIO, scenario, ["assumptions", last_assumption], assumed("host_step_s", value=0.1, at="end"), False),
+    (SCENARIO, scenario, ["assumptions", last_assumption], assumed("constant_s", value=1, at="start", per="turn"), True),
+    (SCENARIO, scenario, ["assumptions", last_assumption], assumed("constant_s", value=1, per="day"), False),
+    (SCENARIO, scenario, ["assumptions", last_assumption], assumed("weights_bytes", value=1.5), False),
+    (SCENARIO, scenario, ["assumptions", last_assumption], assumed("kv_excludes_last_output"), True),
+    (SCENARIO, scenario, ["assumptions", last_assumption], assumed("kv_excludes_last_output", value=1), False),
+    (SCENARIO, scenario, ["assumptions", last_assumption], assumed("decode_tok_s", value=7, gain_per_seq_frac=0.5), True),
+    (SCENARIO, scenario, ["assumptions", last_assumption], assumed("decode_tok_s", value=7, gain_per_seq_frac=2), False),
+    (SCENARIO, scenario, ["assumptions", last_assumption], assumed("speed_tok_s", value=7), False),
+    (SCENARIO, scenario, ["assumptions", last_assumption], assumed("queue_wait_in_wall"), True),
+    (SCENARIO, scenario, ["assumptions", last_assumption], assumed("ttft_claim", warm_base_s=0.1, warm_mod=4), True),
+    (SCENARIO, scenario, ["assumptions", last_assumption], assumed("ttft_claim", warm_mod=0), False),
+    (SCENARIO, scenario, ["assumptions", last_assumption], assumed("weights_bytes", value=9007199254740992), False),
+    (SCENARIO, scenario, ["unmodeled"], ["a", 1], False),
+    (CARD, card, ["note"], "a note", True),
+    (CARD, card, ["note"], 5, False),
+    (CARD, card, ["quantt"], "x", False),
+    (CARD, card, ["schema"], "ratecast.rate-card/2", False),
+    (CARD, card, ["id"], "Upper Case", False),
+    (CARD, card, ["quant"], DELETE, False),
+    (CARD, card, ["method"], "guess", False),
+    (CARD, card, ["claim_only"], "yes", False),
+    (CARD, card, ["weights_bytes"], 0, False),
+    (CARD, card, ["architecture"], "", False),
+    (CARD, card, ["kv_element_bytes"], 17, False),
+    (CARD, card, ["engine", "name"], DELETE, False),
+    (CARD, card, ["engine", "kv_layout"], "split", True),
+    (CARD, card, ["engine", "kv_layout"], "unstated", False),
+    (CARD, card, ["engine", "kv_layout"], "paged", False),
+    (CARD, card, ["host"], {"threads_n": 0}, False),
+    (CARD, card, ["field_provenance"], {"params": {"provenance": "assumed", "source": "s"}}, True),
+    (CARD, card, ["field_provenance"], {"params": {"provenance": "assumed"}}, False),
+    (CARD, card, ["field_provenance"], {"decode": {"provenance": "assumed", "source": "s"}}, False),
+    (CARD, card, ["decode"], DELETE, False),
+    (CARD, card, ["decode", 0], {"batch_n": 1, "context_tok": 9, "tok_s": 7.5}, True),
+    (CARD, card, ["decode", 0], {"batch_n": 1, "context_tok": 9, "step_s": 0.125, "tok_s": 8}, True),
+    (CARD, card, ["decode", 0], {"batch_n": 1, "context_tok": 9}, False),
+    (CARD, card, ["decode", 0], {"context_tok": 9, "tok_s": 7.5}, False),
+    (CARD, card, ["decode", 0], {"batch_n": 1, "tok_s": -7.5}, False),
+    (CARD, card, ["decode", 0], {"batch_n": 1, "samples_s": []}, False),
+    (CARD, card, ["prefill", 0], {"tok_s": 100}, True),
+    (CARD, card, ["prefill", 0], {"s": 100}, False),
+    (CARD, card, ["prefill", 0], {"s": 100, "tok_s": 100}, False),
+    (CARD, card, ["prefill", 0], {"n_prompt_tok": 64, "samples_s": [1, 0]}, False),
+]
+for validator, doc, path, value, accepted in CASES:
+    doc = changed(doc, path, value)
+    what = "scenario" if validator is SCENARIO else "card"
+    shown = "absent" if value is DELETE else json.dumps(value)[:70]
+    with open("case.json", "w") as f:
+        json.dump(doc, f)
+    by_schema = not complaint(validator, doc)
+    by_check = run("check", "case.json")
+    name = f"{what} /{'/'.join(map(str, path))} {shown}"
+    judge(name + " (schema)", by_schema == accepted, complaint(validator, doc) or "accepted, expected a complaint")
+    judge(name + " (check)", by_check.returncode == (0 if accepted else 2),
+          f"exit code {by_check.returncode}: {by_check.stderr.strip() or 'accepted, expected a complaint'}")
+
+print(f"{passed} passed, {failed} failed")
+sys.exit(failed > 0)
+END
+"$python" -W ignore schemas.py

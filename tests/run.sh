@@ -1,0 +1,24 @@
+#!/bin/sh
+# Runs all tests of a build folder and adds up what each framework counted. Fails when a test fails, and when fewer
+# tests ran than the floor below: a suite that silently ran nothing must not pass.
+# usage: tests/run.sh BUILD_DIR
+set -u
+FLOOR=100
+build=$1
+log=$build/tests.log
+ctest --test-dir "$build" --verbose --no-tests=error >"$log" 2>&1
+status=$?
+[ $status -eq 0 ] || grep -E '^ *[0-9]+: (\[FAIL\]|\[CRASH\]|\[----\]|FAIL|.*Sanitizer|.*runtime error)|\*\*\*' "$log" | head -100
+grep -E '^ *[0-9]+: .*(SKIP|skipped)' "$log" | head -20
+grep -E '% tests passed' "$log"
+# Criterion: "Tested: 4 | Passing: 4 | ..."; shell tests: "31 passed, 0 failed"; replay: "12 inputs replayed"
+awk -v floor=$FLOOR -v status=$status '
+    /Synthesis: Tested:/ { for (i = 1; i <= NF; i++) { if ($i == "Passing:") p += $(i + 1); if ($i == "Failing:" || $i == "Crashing:") f += $(i + 1) } }
+    /^ *[0-9]+: [0-9]+ passed, [0-9]+ failed/ { p += $2; f += $4 }
+    /^ *[0-9]+: [0-9]+ inputs replayed/ { p += $2 }
+    END {
+        if (status != 0 && f == 0) f = 1
+        printf "%d passed, %d failed\n", p, f
+        if (p < floor) { printf "only %d tests ran, expected at least %d\n", p, floor; exit 1 }
+        exit f > 0
+    }' "$log"
