@@ -1,6 +1,7 @@
 #include "cli/cli.h"
 #include "invariants.h"
 #include "project.h"
+#include "report_explain.h"
 #include "report_project.h"
 
 #include "base/jsonw.h"
@@ -24,6 +25,8 @@ static const opt_spec OPTS[] = {
     {"md", 0, NULL, "Markdown", false},
     OPT_OUTPUT,
     OPT_RATES,
+    {"explain-assumptions", 0, NULL,
+     "say what each assumption means and what 10 % more of it would change", false},
     {"strict", 0, NULL, "exit 1 when a rule is broken by an assumption or a price is extrapolated",
      false},
     OPT_HELP,
@@ -106,6 +109,9 @@ static err_code read_input(const opts *o, arena *mem, file_bytes *f, err *e) {
 static err_code pick_format(const opts *o, report_format *f, err *e) {
     int n = opts_has(o, "json") + opts_has(o, "csv") + opts_has(o, "md");
     if (n > 1) return err_set(e, E_USAGE, "project", "--json, --csv and --md exclude each other");
+    if (opts_has(o, "explain-assumptions") && opts_has(o, "json") + opts_has(o, "csv") > 0)
+        return err_set(e, E_USAGE, "project",
+                       "--explain-assumptions is for reading: it goes with text and --md");
     *f = opts_has(o, "json")  ? REPORT_JSON
          : opts_has(o, "csv") ? REPORT_CSV
          : opts_has(o, "md")  ? REPORT_MD
@@ -192,7 +198,8 @@ static err_code project(const opts *o, arena *mem, int *code, err *e) {
         report_sweep(s, points, f, mem, &out);
     else
         report_project(points[0].p, points[0].rules, f, mem, &out);
-    (void)write_out(o, s, &lib, &out, e);
+    if (opts_has(o, "explain-assumptions")) (void)report_explain(points[n - 1].p, mem, &out, e);
+    if (!e->code) (void)write_out(o, s, &lib, &out, e);
     buf_done(&out);
     return e->code;
 }
