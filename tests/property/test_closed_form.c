@@ -5,6 +5,8 @@
  * constant) and shares with the engine only `cost`. */
 #include "support.h"
 
+#include "closed_form.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,4 +67,58 @@ Test(closed_form, any_workload_of_that_shape) {
         }
         check_both_arms(support_project("scenarios/published/head_to_head_4k.json", sets, 5), 65);
     }
+}
+
+/* The product's own closed forms (model/closed_form.c), which `figures` uses, on every published
+ * scenario: the engine lands on the same nanosecond, token and byte. */
+Test(closed_form, engine_equals_the_closed_form_of_every_published_arm) {
+    static const struct {
+        const char *file;
+        const char *set;
+        size_t arms;
+    } CASES[] = {
+        {"head_to_head_4k.json", NULL, 2},
+        {"head_to_head_20k.json", NULL, 2},
+        {"legacy_4k.json", NULL, 2},
+        {"fleet_5x200.json", NULL, 5},
+        {"fleet_5x200.json", "workload.turn_delta_in_tok=40", 5},
+        {"fleet_5x200.json", "workload.H=50", 5},
+        {"cache_ab.json", "workload.K=1", 2},
+        {"cache_ab.json", "workload.K=4", 2},
+        {"cache_ab.json", "workload.K=8", 2},
+        {"cache_ab.json", "workload.K=12", 2},
+        {"cache_ab.json", "workload.K=16", 2},
+        {"cache_ab.json", "workload.P=0", 2},
+    };
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        const char *path = arena_printf(support_arena(), "scenarios/published/%s", CASES[i].file);
+        const projection *p = support_project(path, &CASES[i].set, CASES[i].set ? 1 : 0);
+        cr_assert_eq(p->arms_n, CASES[i].arms);
+        for (size_t a = 0; a < p->arms_n; a++) {
+            const arm_result *r = &p->arms[a];
+            closed_form f;
+            cr_assert(closed_form_of(r->arm, &p->scenario->work, r->cost, &f),
+                      "%s %s is not covered", CASES[i].file, r->arm->name);
+            cr_expect_eq(r->sim.wall_ns, f.wall_ns, "%s %s: %lld, %lld", CASES[i].file,
+                         r->arm->name, (long long)r->sim.wall_ns, (long long)f.wall_ns);
+            cr_expect_eq(r->sim.prefill_ns, f.prefill_ns);
+            cr_expect_eq(r->sim.decode_ns, f.decode_ns);
+            cr_expect_eq(r->sim.presented_tok, f.presented_tok);
+            cr_expect_eq(r->sim.computed_tok, f.computed_tok);
+            cr_expect_eq(r->sim.reused_tok, f.reused_tok);
+            cr_expect_eq(r->sim.prefix_evals, f.prefix_evals);
+            bool serial_none = r->arm->batch == BATCH_SERIAL &&
+                               r->arm->reuse == REUSE_NONE; /* one context at a time */
+            cr_expect_eq(r->sim.kv_peak_tok,
+                         serial_none ? f.kv_tok / p->scenario->work.K : f.kv_tok, "%s %s",
+                         CASES[i].file, r->arm->name);
+        }
+    }
+}
+
+/* What a closed form does not cover it refuses. */
+Test(closed_form, physical_arms_are_not_covered) {
+    const projection *p = support_project("scenarios/head_to_head_4k.json", NULL, 0);
+    closed_form f;
+    cr_expect_not(closed_form_of(p->arms[0].arm, &p->scenario->work, p->arms[0].cost, &f));
 }

@@ -230,3 +230,61 @@ Test(sim, time_beyond_the_clock_is_refused) {
     cr_expect_eq(project_run(s, NULL, 0, support_arena(), &p, &e), E_LIMIT);
     cr_expect(strstr(e.what, "2^62"), "%s", e.what);
 }
+
+/* Mixed prefill by hand. Declared rates do not say what sharing a pass saves, so an iteration costs
+ * its parts: agent 0 decodes (0.1 s a step alone), agent 1 arrives during its first step with 100
+ * tokens, the budget is 51 rows, so its prompt takes two iterations of 50 tokens (0.05 s each)
+ * beside agent 0's step. */
+Test(sim, mixed_prefill_runs_beside_decode) {
+    const arm_result *r = &session(W(2, 1, 0, 100, 10) ",\"start_offsets_s\":[0,0.15]",
+                                   "\"prefix_reuse\":\"per_slot\",\"batching\":\"continuous\","
+                                   "\"prefill\":\"mixed\",\"max_batch_tok\":51",
+                                   PERFECT)
+                               ->arms[0];
+    /* agent 0: 51 + 49 tokens in two iterations alone: 0.1 s, then steps at 0.2 s; two mixed ones
+     * until 0.5 s */
+    cr_expect_eq(r->sim.turns[0].first_ns, 100000000);
+    cr_expect_eq(r->sim.turns[1].start_ns, 200000000);
+    cr_expect_eq(r->sim.turns[1].first_ns, 500000000);
+    cr_expect_eq(r->m.itl.max_ns, 150000000, "a decoding agent waits for the whole iteration");
+    /* agent 0 has 9 - 1 - 2 = 6 steps left at 0.5 s, both run 6, agent 1 has 3 more: 0.5 + 0.9 */
+    cr_expect_eq(r->sim.turns[0].done_ns, 1100000000);
+    cr_expect_eq(r->sim.wall_ns, 1400000000);
+    cr_expect_eq(r->sim.prefill_ns, 200000000);
+    cr_expect_eq(r->sim.decode_ns, 1200000000);
+}
+
+/* On a measured card the rows share the pass: beside seven decoding sequences a prompt costs less
+ * than alone and after. */
+Test(sim, mixed_rows_share_the_pass_over_the_weights) {
+    static const char *const TEXT =
+        "{\"schema\":\"ratecast.scenario/"
+        "1\",\"id\":\"t\",\"title\":\"t\",\"card\":\"qwen2-7b-like-q8_0-h200-split\",\"workload\":{"
+        "\"K\":8,\"H\":10,"
+        "\"P\":2000,\"turn_delta_in_tok\":64,\"turn_out_tok\":40,\"turn_shape\":\"delta_first\","
+        "\"stagger_s\":0.05},\"arms\":["
+        "{\"name\":\"alone\",\"prefix_reuse\":\"per_slot\",\"batching\":\"continuous\"},"
+        "{\"name\":\"mixed\",\"prefix_reuse\":\"per_slot\",\"batching\":\"continuous\",\"prefill\":"
+        "\"mixed\",\"max_batch_tok\":512}]}";
+    const projection *p = support_project_text(TEXT);
+    const arm_result *alone = support_arm(p, "alone"), *mixed = support_arm(p, "mixed");
+    cr_expect_lt(mixed->sim.wall_ns, alone->sim.wall_ns);
+    cr_expect_lt(mixed->m.itl.p99_ns, alone->m.itl.p99_ns,
+                 "chunks bound how long a decoding agent waits");
+    cr_expect_eq(mixed->sim.computed_tok, alone->sim.computed_tok);
+}
+
+/* Later agents hold still while the first computes the shared prefix, also when prompts are cut
+ * into pieces. */
+Test(sim, mixed_waits_for_the_prefix_in_work) {
+    const char *arm_wait = "\"prefix_reuse\":\"shared\",\"batching\":\"continuous\",\"prefill\":"
+                           "\"mixed\",\"max_batch_tok\":600";
+    const char *arm_each = "\"prefix_reuse\":\"shared\",\"first_comers\":\"each\",\"batching\":"
+                           "\"continuous\",\"prefill\":\"mixed\",\"max_batch_tok\":600";
+    const arm_result *w = &session(W(4, 1, 3000, 100, 5), arm_wait, PERFECT)->arms[0];
+    cr_expect_eq(w->sim.prefix_evals, 1);
+    cr_expect_eq(w->sim.computed_tok, 3000 + 4 * 100);
+    const arm_result *e = &session(W(4, 1, 3000, 100, 5), arm_each, PERFECT)->arms[0];
+    cr_expect_eq(e->sim.prefix_evals, 4);
+    cr_expect_eq(e->sim.computed_tok, 4 * 3100);
+}
