@@ -18,23 +18,29 @@
 
 #include <stdbool.h>
 
-/* ---- decode: step(B, contexts) = a(B) + k(B) * sum of contexts ---- */
+/* ---- decode: step(B, contexts) = a(B) + own * sum of contexts + foreign * sum of foreign cells
+ * ---- */
 
+/* Under unified KV every sequence scans all used cells: `foreign` prices the cells of others,
+ * counted once for each sequence that scans them. Under split KV it is 0. */
 typedef struct decode_curve {
-    const double *batch_n, *a_s, *k_s; /* n knots, rising batch_n */
+    const double *batch_n, *a_s; /* n knots, rising batch_n */
     size_t n;
+    double own_s, foreign_s;
     int64_t context_min_tok,
         context_max_tok; /* measured range; 0, 0 when no point states its context */
+    double median_residual_frac, worst_residual_frac; /* of the fit, over the points used */
 } decode_curve;
 
-/* `k_declared_s` >= 0 replaces what the card says about context (and lets points without a stated
- * context count); < 0: from the card. E_REFUSED with the measurement that would help: no decode
- * points, no stated context, one context only. */
+/* Robust least squares (bisquare) of relative errors over all used points: one a for each batch
+ * size, one slope for all. `k_declared_s` >= 0 replaces what the card says about context (and lets
+ * points without a stated context count); < 0: from the card. E_REFUSED with the measurement that
+ * would help: no decode points, no stated context, one context only. */
 MUST_USE err_code decode_curve_fit(const card *c, double k_declared_s, arena *mem,
                                    decode_curve *out, err *e);
 
 typedef struct decode_step {
-    double a_s, k_s;
+    double a_s, own_s, foreign_s;
     bool extrapolated; /* batch_n outside the measured ones */
 } decode_step;
 

@@ -1,166 +1,246 @@
 #include "curve.h"
 
+#include "base/stat.h"
+
 #include <gsl/gsl_errno.h>
-#include <gsl/gsl_fit.h>
 #include <gsl/gsl_interp.h>
+#include <gsl/gsl_multifit.h>
 #include <math.h>
 #include <stdlib.h>
 
-enum { BATCHES_MAX = 1024 };
+enum { BATCHES_MAX = 256, POINTS_MAX = 4096 };
 
-/* The points of one batch size, gathered for the line fit. */
-typedef struct group {
-    double *sum_context, *step_s, *weight;
+/* One point as the model sees it. */
+typedef struct sample {
+    int64_t batch_n;
+    double own_tok, foreign_tok; /* sums over the sequences */
+    double step_s;
+    bool has_context;
+} sample;
+
+typedef struct problem {
+    const card *c;
+    sample *v;
     size_t n;
-    bool varied; /* more than one context */
-} group;
+    const double *batch_n;
+    size_t batches_n;
+    bool fit_own, fit_foreign;
+    double own_s; /* declared */
+} problem;
 
-static bool usable(const decode_point *p, bool need_context) {
-    return !p->origin.excluded && (!need_context || p->context_tok >= 0);
+/* Cells of others that a batch scans under unified KV. A shared prompt is held once, so nobody's
+ * prompt is foreign. */
+static double foreign_of(const card *c, const decode_point *p) {
+    if (c->engine.layout != KV_LAYOUT_UNIFIED || p->origin.shared_prompt || p->context_tok <= 0)
+        return 0;
+    return (double)p->batch_n * (double)(p->batch_n - 1) * (double)p->context_tok;
 }
 
-static int cmp_i64(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* Distinct batch sizes of the usable points, rising. */
-static size_t distinct_batches(const card *c, bool need_context, int64_t *out) {
-    size_t n = 0;
-    for (size_t i = 0; i < c->decode_n; i++)
-        if (usable(&c->decode[i], need_context)) out[n++] = c->decode[i].batch_n;
-    if (n == 0) return 0;
-    qsort(out, n, sizeof *out, cmp_i64);
-    size_t u = 1;
-    for (size_t i = 1; i < n; i++)
-        if (out[i] != out[u - 1]) out[u++] = out[i];
-    return u;
-}
-
-static void gather(const card *c, int64_t batch_n, bool need_context, group *g) {
-    g->n = 0;
-    g->varied = false;
+static err_code gather(const card *c, bool need_context, arena *mem, problem *out, err *e) {
+    out->v = ARENA_ARRAY(mem, sample, c->decode_n);
+    if (!out->v) return err_set(e, E_LIMIT, c->id, "does not fit the memory budget");
+    size_t any = 0;
     for (size_t i = 0; i < c->decode_n; i++) {
         const decode_point *p = &c->decode[i];
-        if (!usable(p, need_context) || p->batch_n != batch_n) continue;
+        if (p->origin.excluded) continue;
+        any++;
+        if (need_context && p->context_tok < 0) continue;
         double context = p->context_tok > 0 ? (double)p->context_tok : 0;
-        g->sum_context[g->n] = context * (double)batch_n;
-        g->step_s[g->n] = p->step_s;
-        g->weight[g->n] = 1 / (p->step_s * p->step_s); /* relative errors count */
-        if (g->n > 0 && g->sum_context[g->n] != g->sum_context[0]) g->varied = true;
-        g->n++;
+        out->v[out->n++] = (sample){p->batch_n, context * (double)p->batch_n, foreign_of(c, p),
+                                    p->step_s, p->context_tok >= 0};
+    }
+    if (any == 0)
+        return err_set(e, E_REFUSED, c->id,
+                       "card has no decode point (prefill only): measure `llama-batched-bench -npl "
+                       "1,2,4,8` or declare "
+                       "decode_tok_s");
+    if (out->n == 0)
+        return err_set(e, E_REFUSED, c->id,
+                       "no decode point states its context: measure `llama-batched-bench -npp "
+                       "2048,8192 -ntg 64 -npl "
+                       "1,2,4,8` or declare decode_context_s_per_tok");
+    if (out->n > POINTS_MAX)
+        return err_set(e, E_LIMIT, c->id, "found %zu decode points, expected at most %d", out->n,
+                       POINTS_MAX);
+    return OK;
+}
+
+static err_code list_batches(problem *q, arena *mem, err *e) {
+    double *b = ARENA_ARRAY(mem, double, q->n);
+    if (!b) return err_set(e, E_LIMIT, q->c->id, "does not fit the memory budget");
+    for (size_t i = 0; i < q->n; i++) b[i] = (double)q->v[i].batch_n;
+    stat_sort_f64(b, q->n);
+    size_t u = 1;
+    for (size_t i = 1; i < q->n; i++)
+        if (b[i] != b[u - 1]) b[u++] = b[i];
+    q->batch_n = b;
+    q->batches_n = u;
+    if (u > BATCHES_MAX)
+        return err_set(e, E_LIMIT, q->c->id, "found %zu decode batch sizes, expected at most %d", u,
+                       BATCHES_MAX);
+    return OK;
+}
+
+static size_t batch_index(const problem *q, int64_t batch_n) {
+    size_t lo = 0, hi = q->batches_n - 1;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (q->batch_n[mid] < (double)batch_n)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+/* Can a slope over context be told from the a's? Some batch size must have two contexts. */
+static bool sees_context(const problem *q) {
+    for (size_t i = 0; i < q->n; i++)
+        for (size_t j = 0; j < i; j++)
+            if (q->v[i].batch_n == q->v[j].batch_n && q->v[i].own_tok != q->v[j].own_tok)
+                return true;
+    return false;
+}
+
+/* Own and foreign cells grow together unless some points share their prompt or differ in batch at
+ * one context. */
+static bool sees_foreign(const problem *q) {
+    size_t with = 0, without = 0;
+    for (size_t i = 0; i < q->n; i++) {
+        if (q->v[i].batch_n == 1) continue;
+        with += q->v[i].foreign_tok > 0;
+        without += q->v[i].foreign_tok == 0;
+    }
+    return with >= 2 && without >= 2;
+}
+
+/* Rows are scaled by 1 / measured, so that every residual is relative. */
+static void fill(const problem *q, gsl_matrix *X, gsl_vector *y) {
+    for (size_t i = 0; i < q->n; i++) {
+        const sample *p = &q->v[i];
+        size_t at = q->batches_n;
+        gsl_matrix_set(X, i, batch_index(q, p->batch_n), 1 / p->step_s);
+        if (q->fit_own) gsl_matrix_set(X, i, at++, p->own_tok / p->step_s);
+        if (q->fit_foreign) gsl_matrix_set(X, i, at, p->foreign_tok / p->step_s);
+        gsl_vector_set(y, i, 1 - (q->fit_own ? 0 : q->own_s * p->own_tok / p->step_s));
     }
 }
 
-/* a with a given k: the weighted mean of what is left when attention is taken off. */
-static double offset_with(const group *g, double k_s) {
-    double sum = 0, weights = 0;
-    for (size_t i = 0; i < g->n; i++) {
-        sum += g->weight[i] * (g->step_s[i] - k_s * g->sum_context[i]);
-        weights += g->weight[i];
-    }
-    return fmax(sum / weights, 0);
+static bool all_finite(const gsl_vector *b) {
+    for (size_t i = 0; i < b->size; i++)
+        if (!isfinite(gsl_vector_get(b, i))) return false;
+    return true;
 }
 
-/* a and k of one batch size by weighted least squares. A context slope below zero is noise: it
- * becomes 0. */
-static void fit_line(const group *g, double *a_s, double *k_s) {
-    double cov00, cov01, cov11, chisq;
-    gsl_fit_wlinear(g->sum_context, 1, g->weight, 1, g->step_s, 1, g->n, a_s, k_s, &cov00, &cov01,
-                    &cov11, &chisq);
-    if (*k_s >= 0 && *a_s > 0) return;
-    *k_s = fmax(*k_s, 0);
-    if (*a_s <= 0) *k_s = 0;
-    *a_s = offset_with(g, *k_s);
+/* Bisquare weights need points to spare; with few of them plain least squares is all there is. */
+static bool least_squares(size_t n, size_t params, const gsl_matrix *X, const gsl_vector *y,
+                          gsl_vector *b) {
+    gsl_matrix *cov = gsl_matrix_alloc(params, params);
+    double chisq;
+    bool ok = false;
+    if (n >= params + 6) {
+        gsl_multifit_robust_workspace *w =
+            gsl_multifit_robust_alloc(gsl_multifit_robust_bisquare, n, params);
+        int status = w ? gsl_multifit_robust(X, y, b, cov, w) : GSL_ENOMEM;
+        ok = (status == GSL_SUCCESS || status == GSL_EMAXITER) && all_finite(b);
+        gsl_multifit_robust_free(w);
+    }
+    if (!ok) {
+        gsl_multifit_linear_workspace *w = gsl_multifit_linear_alloc(n, params);
+        ok = w && gsl_multifit_linear(X, y, b, cov, &chisq, w) == GSL_SUCCESS && all_finite(b);
+        if (w) gsl_multifit_linear_free(w);
+    }
+    gsl_matrix_free(cov);
+    return ok;
 }
 
-/* The batch size nearest to knot i that has a slope of its own. */
-static double nearest_slope(const double *batch_n, const double *k_s, size_t n, size_t i) {
-    double best = HUGE_VAL, k = 0;
-    for (size_t j = 0; j < n; j++) {
-        if (isnan(k_s[j])) continue;
-        double dist = fabs(log(batch_n[j] / batch_n[i]));
-        if (dist < best) {
-            best = dist;
-            k = k_s[j];
-        }
+/* Solves for the a's and slopes; false when a slope comes out negative (noise: try again without
+ * it). */
+static bool solve(const problem *q, double *a_s, decode_curve *out) {
+    size_t params = q->batches_n + q->fit_own + q->fit_foreign;
+    if (q->n < params) return false;
+    gsl_matrix *X = gsl_matrix_calloc(q->n, params);
+    gsl_vector *y = gsl_vector_alloc(q->n), *b = gsl_vector_calloc(params);
+    bool ok = X && y && b;
+    if (ok) fill(q, X, y);
+    ok = ok && least_squares(q->n, params, X, y, b);
+    if (ok) {
+        size_t at = q->batches_n;
+        for (size_t i = 0; i < q->batches_n; i++) a_s[i] = gsl_vector_get(b, i);
+        out->own_s = q->fit_own ? gsl_vector_get(b, at++) : q->own_s;
+        out->foreign_s = q->fit_foreign ? gsl_vector_get(b, at) : 0;
+        ok = out->own_s >= 0 && out->foreign_s >= 0;
     }
-    return best < HUGE_VAL ? k : (double)NAN;
+    gsl_vector_free(b);
+    gsl_vector_free(y);
+    gsl_matrix_free(X);
+    return ok;
 }
 
-static void context_range(const card *c, decode_curve *out) {
-    for (size_t i = 0; i < c->decode_n; i++) {
-        const decode_point *p = &c->decode[i];
-        if (!usable(p, true)) continue;
-        if (out->context_max_tok == 0 || p->context_tok < out->context_min_tok)
-            out->context_min_tok = p->context_tok;
-        if (p->context_tok > out->context_max_tok) out->context_max_tok = p->context_tok;
+static err_code fit(problem *q, double *a_s, decode_curve *out, err *e) {
+    if (q->fit_own && !sees_context(q))
+        return err_set(e, E_REFUSED, q->c->id,
+                       "every decode batch has one context only, so attention over context is not "
+                       "known: measure "
+                       "`llama-batched-bench -npp 2048,8192 -ntg 64 -npl 1,2,4,8` or declare "
+                       "decode_context_s_per_tok");
+    q->fit_foreign = q->c->engine.layout == KV_LAYOUT_UNIFIED && sees_foreign(q);
+    bool ok = solve(q, a_s, out);
+    if (!ok && q->fit_foreign) {
+        q->fit_foreign = false;
+        ok = solve(q, a_s, out);
     }
-}
-
-/* Fills a and k of every knot. `own_k` is scratch: slopes that a batch size has of its own, else
- * NaN. */
-static err_code fit_knots(const card *c, double k_declared_s, const int64_t *batches, group *g,
-                          double *own_k, double *a_s, double *k_s, const decode_curve *d, err *e) {
-    bool declared = k_declared_s >= 0;
-    for (size_t i = 0; i < d->n; i++) {
-        gather(c, batches[i], !declared, g);
-        own_k[i] = declared ? k_declared_s : (double)NAN;
-        if (!declared && g->varied) fit_line(g, &a_s[i], &own_k[i]);
+    if (!ok && q->fit_own) {
+        q->fit_own = false;
+        q->own_s = 0;
+        ok = solve(q, a_s, out);
     }
-    for (size_t i = 0; i < d->n; i++) {
-        k_s[i] = nearest_slope(d->batch_n, own_k, d->n, i); /* its own where it has one */
-        if (isnan(k_s[i]))
-            return err_set(e, E_REFUSED, c->id,
-                           "every decode batch has one context only, so attention over context is "
-                           "not known: measure "
-                           "`llama-batched-bench -npp 2048,8192 -ntg 64 -npl 1,2,4,8` or declare "
-                           "decode_context_s_per_tok");
-        gather(c, batches[i], !declared, g);
-        if (declared || isnan(own_k[i])) a_s[i] = offset_with(g, k_s[i]);
+    if (!ok)
+        return err_set(e, E_REFUSED, q->c->id, "the %zu decode points fit no step-time curve",
+                       q->n);
+    for (size_t i = 0; i < q->batches_n; i++)
         if (a_s[i] <= 0)
-            return err_set(e, E_REFUSED, c->id,
+            return err_set(e, E_REFUSED, q->c->id,
                            "attention of %.6g s per sequence and context token is more than the "
-                           "measured step at B = "
-                           "%.0f takes: nothing is left for the weights",
-                           k_s[i], d->batch_n[i]);
+                           "measured step at B = %.0f "
+                           "takes: nothing is left for the weights",
+                           out->own_s, q->batch_n[i]);
+    return OK;
+}
+
+static err_code describe(const problem *q, arena *mem, decode_curve *out, err *e) {
+    double *residual = ARENA_ARRAY(mem, double, q->n);
+    if (!residual) return err_set(e, E_LIMIT, q->c->id, "does not fit the memory budget");
+    for (size_t i = 0; i < q->n; i++) {
+        const sample *p = &q->v[i];
+        double t = out->a_s[batch_index(q, p->batch_n)] + out->own_s * p->own_tok +
+                   out->foreign_s * p->foreign_tok;
+        residual[i] = fabs(t / p->step_s - 1);
+        if (!p->has_context) continue;
+        int64_t context = (int64_t)llround(p->own_tok / (double)p->batch_n);
+        if (out->context_max_tok == 0 || context < out->context_min_tok)
+            out->context_min_tok = context;
+        if (context > out->context_max_tok) out->context_max_tok = context;
     }
+    stat_sort_f64(residual, q->n);
+    out->median_residual_frac = residual[stat_rank(q->n, 500000)];
+    out->worst_residual_frac = residual[q->n - 1];
     return OK;
 }
 
 err_code decode_curve_fit(const card *c, double k_declared_s, arena *mem, decode_curve *out,
                           err *e) {
     *out = (decode_curve){0};
-    bool need_context = k_declared_s < 0;
-    int64_t *batches = ARENA_ARRAY(mem, int64_t, c->decode_n);
-    group g = {.sum_context = ARENA_ARRAY(mem, double, c->decode_n),
-               .step_s = ARENA_ARRAY(mem, double, c->decode_n),
-               .weight = ARENA_ARRAY(mem, double, c->decode_n)};
-    if (!batches || !g.sum_context || !g.step_s || !g.weight)
-        return err_set(e, E_LIMIT, c->id, "does not fit the memory budget");
-    if (distinct_batches(c, false, batches) == 0)
-        return err_set(e, E_REFUSED, c->id,
-                       "card has no decode point (prefill only): measure `llama-batched-bench -npl "
-                       "1,2,4,8` or declare "
-                       "decode_tok_s");
-    size_t n = distinct_batches(c, need_context, batches);
-    if (n == 0)
-        return err_set(e, E_REFUSED, c->id,
-                       "no decode point states its context: measure `llama-batched-bench -npp "
-                       "2048,8192 -ntg 64 -npl "
-                       "1,2,4,8` or declare decode_context_s_per_tok");
-    double *batch_n = ARENA_ARRAY(mem, double, n), *a_s = ARENA_ARRAY(mem, double, n);
-    double *k_s = ARENA_ARRAY(mem, double, n), *own_k = ARENA_ARRAY(mem, double, n);
-    if (!batch_n || !a_s || !k_s || !own_k)
-        return err_set(e, E_LIMIT, c->id, "does not fit the memory budget");
-    if (n > BATCHES_MAX)
-        return err_set(e, E_LIMIT, c->id, "found %zu decode batch sizes, expected at most %d", n,
-                       BATCHES_MAX);
-    for (size_t i = 0; i < n; i++) batch_n[i] = (double)batches[i];
-    *out = (decode_curve){.batch_n = batch_n, .a_s = a_s, .k_s = k_s, .n = n};
-    if (fit_knots(c, k_declared_s, batches, &g, own_k, a_s, k_s, out, e)) return e->code;
-    context_range(c, out);
-    return OK;
+    bool declared = k_declared_s >= 0;
+    problem q = {.c = c, .fit_own = !declared, .own_s = declared ? k_declared_s : 0};
+    if (gather(c, !declared, mem, &q, e) || list_batches(&q, mem, e)) return e->code;
+    double *a_s = ARENA_ARRAY(mem, double, q.batches_n);
+    if (!a_s) return err_set(e, E_LIMIT, c->id, "does not fit the memory budget");
+    if (fit(&q, a_s, out, e)) return e->code;
+    out->batch_n = q.batch_n;
+    out->a_s = a_s;
+    out->n = q.batches_n;
+    return describe(&q, mem, out, e);
 }
 
 /* Piecewise linear inside the knots; `y` continued by its last segment, never falling, beyond them.
@@ -181,6 +261,7 @@ static double at(const decode_curve *d, const double *y, double batch_n) {
 decode_step decode_curve_at(const decode_curve *d, int64_t batch_n) {
     double b = (double)batch_n;
     return (decode_step){.a_s = at(d, d->a_s, b),
-                         .k_s = at(d, d->k_s, b),
+                         .own_s = d->own_s,
+                         .foreign_s = d->foreign_s,
                          .extrapolated = b < d->batch_n[0] || b > d->batch_n[d->n - 1]};
 }

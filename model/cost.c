@@ -111,8 +111,20 @@ static err_code check_memory(const cost *c, err *e) {
     return OK;
 }
 
+static bool priced_by_card(const cost *c) {
+    static const term REPLACING[] = {TERM_PREFILL_TOK_S, TERM_DECODE_TOK_S, TERM_DECODE_GAIN_CARD};
+    for (size_t i = 0; i < sizeof REPLACING / sizeof *REPLACING; i++)
+        if (cost_assumes(c, REPLACING[i])) return false;
+    return true;
+}
+
 /* A declared time for a whole delta cannot be cut into the pieces of a mixed iteration. */
 static err_code check_mixed(const cost *c, err *e) {
+    if (c->arm->engine == ENGINE_LLAMA_SERVER &&
+        (!c->decode_from_card || !c->prefill_from_card || !priced_by_card(c)))
+        return err_set(e, E_REFUSED, c->arm->name,
+                       "engine llama-server prices micro-batches from the card's own curves, found "
+                       "a declared rate instead");
     if (c->arm->prefill != PREFILL_MIXED || !cost_assumes(c, TERM_DELTA_PREFILL_S)) return OK;
     return err_set(e, E_REFUSED, c->arm->name,
                    "delta_prefill_s prices whole deltas: it needs prefill exclusive");
@@ -156,7 +168,7 @@ int64_t cost_prefill_ns(const cost *c, int64_t prefix_tok, int64_t own_tok, int6
 decode_price cost_decode(const cost *c, int64_t batch_n) {
     const assumption *rate = cost_assumes(c, TERM_DECODE_TOK_S);
     double b = (double)batch_n;
-    decode_step own = {.a_s = c->own_step1_s, .k_s = fmax(c->context_s, 0)};
+    decode_step own = {.a_s = c->own_step1_s, .own_s = fmax(c->context_s, 0)};
     if (!rate && !c->has_gain)
         own = decode_curve_at(&c->decode, batch_n);
     else if (rate && rate->growth_frac >= 0)
@@ -165,13 +177,18 @@ decode_price cost_decode(const cost *c, int64_t batch_n) {
         const assumption *g = cost_assumes(c, TERM_DECODE_GAIN_CARD);
         decode_step one = decode_curve_at(&c->gain, 1), many = decode_curve_at(&c->gain, batch_n);
         double x = (double)g->context_tok;
-        if (c->decode_from_card && !rate) own.k_s = decode_curve_at(&c->decode, 1).k_s;
-        own.a_s = c->own_step1_s * (many.a_s + many.k_s * b * x) / (one.a_s + one.k_s * x);
+        if (c->decode_from_card && !rate) own.own_s = c->decode.own_s;
+        own.a_s = c->own_step1_s * (many.a_s + many.own_s * b * x) / (one.a_s + one.own_s * x);
         own.extrapolated = many.extrapolated || one.extrapolated;
     }
+    /* unified KV: everybody scans the cells of the B - 1 others; a prefix that is held once is
+     * nobody's foreign cell */
+    double foreign_s = own.foreign_s * (b - 1),
+           once_tok = c->arm->reuse == REUSE_SHARED ? (double)c->work->P : 0;
+    double fixed_s = fmax(own.a_s + c->host_step_s - foreign_s * b * once_tok, 0);
     return (decode_price){.batch_n = batch_n,
-                          .fixed_ns = to_ns(own.a_s + c->host_step_s),
-                          .per_context_ns = own.k_s * 1e9,
+                          .fixed_ns = to_ns(fixed_s),
+                          .per_context_ns = (own.own_s + foreign_s) * 1e9,
                           .extrapolated = own.extrapolated};
 }
 
@@ -181,13 +198,6 @@ int64_t cost_decode_run_ns(const decode_price *p, int64_t sum_context_tok, int64
     double attention_ns = p->per_context_ns * context;
     if (m * (double)p->fixed_ns + attention_ns >= (double)TIME_MAX_NS) return TIME_MAX_NS;
     return steps_n * p->fixed_ns + (int64_t)llround(attention_ns);
-}
-
-static bool priced_by_card(const cost *c) {
-    static const term REPLACING[] = {TERM_PREFILL_TOK_S, TERM_DECODE_TOK_S, TERM_DECODE_GAIN_CARD};
-    for (size_t i = 0; i < sizeof REPLACING / sizeof *REPLACING; i++)
-        if (cost_assumes(c, REPLACING[i])) return false;
-    return true;
 }
 
 /* Rows of decode and prompts go through the weights together, n_ubatch at a time. */
@@ -215,6 +225,20 @@ int64_t cost_mixed_ns(const cost *c, int64_t batch_n, int64_t sum_context_tok,
     }
     return to_ns(t + shared_passes_s(c, rows) + c->host_step_s +
                  d.per_context_ns * (double)sum_context_tok / 1e9);
+}
+
+double cost_micro_batch_s(const cost *c, const micro_batch *m) {
+    double attention_s =
+        c->decode.own_s * (double)m->own_tok + c->decode.foreign_s * (double)m->foreign_tok;
+    if (m->rows_n == m->decode_rows_n)
+        return decode_curve_at(&c->decode, m->rows_n).a_s + attention_s;
+    return prefill_curve_step_s(&c->prefill, (double)m->rows_n) + attention_s;
+}
+
+double cost_prompt_attention_s(const cost *c, int64_t n_tok, int64_t depth_tok) {
+    double n = (double)n_tok;
+    return c->prefill.k0_s * (double)depth_tok +
+           c->prefill.k1_s * (n * (double)depth_tok + n * n / 2);
 }
 
 int64_t cost_constant_of_ns(const cost *c, const assumption *a) {

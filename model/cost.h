@@ -55,6 +55,17 @@ typedef struct prompt_piece {
 int64_t cost_mixed_ns(const cost *c, int64_t batch_n, int64_t sum_context_tok,
                       const prompt_piece *pieces, size_t pieces_n);
 
+/* One forward pass over `rows_n` rows, of which decode_rows_n are single tokens of running
+ * sequences: their contexts and, under unified KV, the cells of others that they scan. Attention of
+ * prompt rows comes on top. Card prices only. */
+typedef struct micro_batch {
+    int64_t rows_n, decode_rows_n;
+    int64_t own_tok, foreign_tok;
+} micro_batch;
+double cost_micro_batch_s(const cost *c, const micro_batch *m);
+/* n new tokens of one sequence in one micro-batch behind `depth_tok` cells that they scan. */
+double cost_prompt_attention_s(const cost *c, int64_t n_tok, int64_t depth_tok);
+
 /* Declared constants that occupy the device before the first request / after the last token. */
 int64_t cost_constant_ns(const cost *c, bool at_start);
 /* Of one assumption (constant_s, queue_wait_in_wall); 0 for any other. */

@@ -1,6 +1,7 @@
 #include "project.h"
 
 #include "capacity.h"
+#include "llama_server.h"
 
 #include "base/jsonr.h"
 
@@ -12,6 +13,13 @@ enum { NOTES_MAX = 8, K_SEARCH_MAX = 4096, RUN_BUDGET_MIB = 1024 };
 static int64_t batch_max(const arm *a, int64_t agents_n) {
     if (a->batch == BATCH_SERIAL) return 1;
     return a->slots_n < agents_n ? a->slots_n : agents_n;
+}
+
+static err_code run_engine(const arm *a, const workload *w, const cost *c, arena *mem,
+                           sim_result *out, err *e) {
+    if (a->engine == ENGINE_LLAMA_SERVER)
+        return llama_server_run(a, w, c, &a->card->fitted_host, mem, out, e);
+    return sim_run(a, w, c, mem, out, e);
 }
 
 /* ---- what was priced outside the card's measurements, or without one ---- */
@@ -132,7 +140,8 @@ static err_code peak_with(const scenario *s, const arm *a, int64_t K, int64_t *p
     metrics m;
     if (!off || !own) err_set(e, E_LIMIT, a->name, "does not fit the memory budget");
     if (!e->code && price_or_stand_in(&b, &w, scratch, &c, e) == OK &&
-        sim_run(&b, &w, c, scratch, &r, e) == OK && metrics_of(&r, &b, &w, c, scratch, &m, e) == OK)
+        run_engine(&b, &w, c, scratch, &r, e) == OK &&
+        metrics_of(&r, &b, &w, c, scratch, &m, e) == OK)
         *peak_bytes = m.memory.peak_bytes;
     arena_free(scratch);
     return e->code;
@@ -170,7 +179,7 @@ static err_code run_arm(const scenario *s, const arm *a, arena *mem, arm_result 
     r->arm = a;
     if (capacity_check(a, &s->work, mem, e)) return e->code;
     if (cost_new(a, &s->work, batch_max(a, s->work.K), mem, &r->cost, e)) return e->code;
-    if (sim_run(a, &s->work, r->cost, mem, &r->sim, e)) return e->code;
+    if (run_engine(a, &s->work, r->cost, mem, &r->sim, e)) return e->code;
     if (metrics_of(&r->sim, a, &s->work, r->cost, mem, &r->m, e)) return e->code;
     r->time_prov = prov_weakest(
         PROV_MODELED, prov_weakest(cost_prefill_prov(r->cost), cost_decode_prov(r->cost)));

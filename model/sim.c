@@ -326,13 +326,16 @@ static void schedule_send(sim *s, int64_t k, int64_t at_ns) {
 static void finish_turn(sim *s, int64_t k) {
     agent *a = &s->agents[k];
     record(s, k)->done_ns = s->now_ns;
-    s->out.output_tok += s->work->turn_out_tok;
+    s->out.output_tok += workload_out_tok(s->work, k, a->turn);
     s->turns_done_n++;
     kv_release_slot(s->cache, k);
     s->in_flight_n--;
     int64_t next_ns = s->now_ns + s->work->tool_latency_ns;
     if (s->arm->batch != BATCH_LOCKSTEP) {
-        if (a->turn < s->work->H) schedule_send(s, k, next_ns);
+        if (a->turn < s->work->H)
+            schedule_send(s, k, next_ns);
+        else if (s->work->one_after_another && k + 1 < s->work->K)
+            schedule_send(s, k + 1, next_ns);
         return;
     }
     if (++s->round_done_n < s->work->K)
@@ -354,7 +357,7 @@ static void prompt_done(sim *s, int64_t k) {
     if (!a->first_due) record(s, k)->first_ns = s->now_ns;
     /* the prefill's last row yields token 1; an idealised engine runs one more step, to cache the
      * last token */
-    a->steps_left = s->arm->reuse_last_token ? s->work->turn_out_tok : s->work->turn_out_tok - 1;
+    a->steps_left = workload_out_tok(s->work, k, a->turn) - (s->arm->reuse_last_token ? 0 : 1);
     s->round_prefilled_n++;
     if (a->steps_left == 0) {
         finish_turn(s, k);
@@ -466,7 +469,8 @@ err_code sim_run(const arm *a, const workload *w, const cost *c, arena *mem, sim
     if (!set_up(&s, mem))
         return err_set(e, E_LIMIT, a->name, "K x H = %lld turns do not fit the memory budget",
                        (long long)(w->K * w->H));
-    for (int64_t k = 0; k < w->K; k++) schedule_send(&s, k, w->start_offset_ns[k]);
+    for (int64_t k = 0; k < (w->one_after_another ? 1 : w->K); k++)
+        schedule_send(&s, k, w->start_offset_ns[k]);
     if (s.start_constant_due) dispatch(&s);
     while (!e->code && evq_size(s.events) > 0) {
         event ev = evq_pop(s.events);

@@ -19,7 +19,8 @@ static const double BYTES_MAX = 9007199254740992.0;
     "weights_bytes "                                                                               \
     "weights_host_bytes overhead_bytes layers full_attention_layers kv_heads head_dim "            \
     "kv_element_bytes "                                                                            \
-    "recurrent_state_bytes field_provenance engine hardware host claim_only prefill decode"
+    "recurrent_state_bytes field_provenance engine hardware host host_terms claim_only prefill "   \
+    "decode"
 static const char *const METHODS[] = {"engine", "probe", "roofline", "import", NULL};
 static const char *const LAYOUTS[] = {"split", "unified", NULL};
 /* A child states these itself; everything else it lacks comes from the card that it extends. */
@@ -210,6 +211,33 @@ static void read_engine_and_machine(jr root, card *c) {
     }
 }
 
+/* Terms that `ratecast fit` wrote; a card may live without them. */
+static void read_host_terms(jr root, card *c) {
+    jr h = jr_get(root, "host_terms");
+    if (!jr_present(h)) return;
+    jr_keys(h,
+            "sample_s sample_s_per_row shape_s graph_s request_s request_s_per_tok client_gap_s "
+            "slot_save_s_per_tok slot_restore_s_per_tok wall_spread_frac runs provenance source");
+    static const double MAX_S = 100;
+    host_terms *t = &c->fitted_host;
+    t->known = true;
+    t->sample_s = jr_num_or(h, "sample_s", 0, MAX_S, 0);
+    t->sample_s_per_row = jr_num_or(h, "sample_s_per_row", 0, MAX_S, 0);
+    t->shape_s = jr_num_or(h, "shape_s", 0, MAX_S, 0);
+    t->graph_s = jr_num_or(h, "graph_s", 0, MAX_S, 0);
+    t->request_s = jr_num_or(h, "request_s", 0, MAX_S, 0);
+    t->request_s_per_tok = jr_num_or(h, "request_s_per_tok", 0, MAX_S, 0);
+    t->client_gap_s = jr_num_or(h, "client_gap_s", 0, MAX_S, 0);
+    t->slot_save_s_per_tok = jr_num_or(h, "slot_save_s_per_tok", 0, MAX_S, 0);
+    t->slot_restore_s_per_tok = jr_num_or(h, "slot_restore_s_per_tok", 0, MAX_S, 0);
+    t->wall_spread_frac = jr_num_or(h, "wall_spread_frac", 0, 10, 0);
+    size_t n;
+    (void)jr_str_array(h, "runs", &n);
+    t->runs_n = (int64_t)n;
+    t->prov = (prov)jr_enum(h, "provenance", PROV_NAMES);
+    t->source = jr_str(h, "source");
+}
+
 static bool valid_id(const char *id) {
     return id[0] && id[strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789._-")] == '\0';
 }
@@ -231,6 +259,7 @@ static void read_card(jr root, card *c) {
     if (!jr_ok(root)) return;
     read_model(root, c);
     read_engine_and_machine(root, c);
+    read_host_terms(root, c);
     read_points(root, c);
 }
 

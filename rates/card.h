@@ -49,6 +49,25 @@ typedef struct decode_point {
 
 typedef enum kv_layout { KV_LAYOUT_UNSTATED, KV_LAYOUT_SPLIT, KV_LAYOUT_UNIFIED } kv_layout;
 
+/* Time that an engine spends outside the device, fitted from witnessed runs (`ratecast fit`);
+ * smooth in the number of rows, one set for an engine on a machine. */
+typedef struct host_terms {
+    bool known;
+    double sample_s;         /* per sampled token, slot by slot */
+    double sample_s_per_row; /* more of it for each row of the batch */
+    double shape_s;          /* first use of a prompt shape (a micro-batch that is not full) */
+    double graph_s;   /* change of the set of decoding slots, spread over the next two steps */
+    double request_s; /* taking up a request */
+    double request_s_per_tok; /* more of it for each prompt token */
+    double client_gap_s;      /* end of a turn to the client's next request, tool latency apart */
+    double slot_save_s_per_tok, slot_restore_s_per_tok;
+    double wall_spread_frac; /* standard deviation of what is left: leave-one-run-out errors of the
+                                wall-clock */
+    int64_t runs_n;
+    prov prov;
+    const char *source;
+} host_terms;
+
 /* Numbers that a card may lack are 0 (sizes, counts, rates) or -1 where 0 means something. */
 typedef struct card {
     const char *path, *id, *title, *extends;
@@ -74,6 +93,7 @@ typedef struct card {
         int64_t memory_bytes;
     } hardware;
     int64_t host_threads_n;
+    host_terms fitted_host;
     bool claim_only; /* no measurement behind it: refused outside scenarios/published/ */
     const prefill_point *prefill;
     size_t prefill_n;

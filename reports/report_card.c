@@ -132,9 +132,14 @@ static void add_step_times(const card *c, arena *mem, buf *out) {
     buf_add(out, "\nStep times a projection takes from it [DERIVED]\n\n");
     if (!decodes) buf_addf(out, "- decode: %s\n", e.what);
     for (size_t i = 0; i < d.n; i++)
+        buf_addf(out, "- decode, %.0f sequences: %.3f ms\n", d.batch_n[i], d.a_s[i] * 1e3);
+    if (decodes)
         buf_addf(out,
-                 "- decode, %.0f sequences: %.3f ms + %.2f ns per sequence and context token\n",
-                 d.batch_n[i], d.a_s[i] * 1e3, d.k_s[i] * 1e9);
+                 "- decode attention: %.2f ns per sequence and own context token, %.2f ns per "
+                 "foreign cell; "
+                 "residuals: median %.1f %%, worst %.1f %%\n",
+                 d.own_s * 1e9, d.foreign_s * 1e9, 100 * d.median_residual_frac,
+                 100 * d.worst_residual_frac);
     e = (err){0};
     if (prefill_curve_fit(c, decodes ? &d : NULL, -1, mem, &p, &e)) {
         buf_addf(out, "- prefill: %s\n", e.what);

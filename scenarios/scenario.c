@@ -22,6 +22,9 @@ const char *const PREFILL_MODE_NAMES[] = {"exclusive", "mixed", NULL};
 /* prefix_reuse in a file: "unknown" stands for both bounds and becomes two arms */
 static const char *const REUSE_OR_UNKNOWN[] = {"none", "per_slot", "shared", "unknown", NULL};
 enum { REUSE_UNKNOWN = 3 };
+static const char *const ENGINE_NAMES[] = {"general", "llama-server", NULL};
+static const char *const WARM_NAMES[] = {"none", "first_slot", "restored", "shared", NULL};
+static const char *const ORDER_NAMES[] = {"together", "one_after_another", NULL};
 static const char *const SCOPE_NAMES[] = {"total", "per_slot", NULL};
 static const char *const LAYOUT_NAMES[] = {"split", "unified", NULL};
 static const char *const AT_NAMES[] = {"end", "start", NULL};
@@ -73,18 +76,29 @@ int64_t workload_prompt_tok(const workload *w, int64_t t) {
     return w->P + t * w->turn_delta_in_tok + (t - 1) * w->turn_out_tok;
 }
 
+int64_t workload_out_tok(const workload *w, int64_t k, int64_t t) {
+    return w->out_tok ? w->out_tok[k * w->H + t - 1] : w->turn_out_tok;
+}
+
 int64_t workload_agent_prompt_tok(const workload *w, int64_t k, int64_t t) {
-    return workload_prompt_tok(w, t) + w->private_tok[k];
+    int64_t prompt = workload_prompt_tok(w, t) + w->private_tok[k];
+    for (int64_t u = 1; w->out_tok && u < t; u++)
+        prompt += workload_out_tok(w, k, u) - w->turn_out_tok;
+    return prompt;
 }
 
 int64_t workload_max_context_tok(const workload *w, int64_t k) {
-    return workload_agent_prompt_tok(w, k, w->H) + w->turn_out_tok;
+    return workload_agent_prompt_tok(w, k, w->H) + workload_out_tok(w, k, w->H);
 }
 
 int64_t workload_presented_tok(const workload *w) {
     int64_t common = 0, sum = 0;
     for (int64_t t = 1; t <= w->H; t++) common += workload_prompt_tok(w, t);
-    for (int64_t k = 0; k < w->K; k++) sum += common + w->H * w->private_tok[k];
+    for (int64_t k = 0; k < w->K; k++) {
+        sum += common + w->H * w->private_tok[k];
+        for (int64_t t = 1; w->out_tok && t < w->H; t++) /* an output stands in all later prompts */
+            sum += (w->H - t) * (workload_out_tok(w, k, t) - w->turn_out_tok);
+    }
     return sum;
 }
 
@@ -344,14 +358,17 @@ static void read_private(jr w, workload *out) {
 }
 
 static void read_workload(jr w, workload *out) {
-    jr_keys(w, "K H P private_tok turn_delta_in_tok turn_out_tok turn_shape tool_latency_s "
-               "start_offsets_s stagger_s");
+    jr_keys(
+        w,
+        "K H P private_tok turn_delta_in_tok turn_out_tok turn_shape tool_latency_s client_order "
+        "start_offsets_s stagger_s");
     out->K = jr_int(w, "K", 1, K_MAX);
     out->H = jr_int(w, "H", 1, H_MAX);
     out->P = jr_int(w, "P", 0, TOK_MAX);
     out->turn_delta_in_tok = jr_int(w, "turn_delta_in_tok", 0, TOK_MAX);
     out->turn_out_tok = jr_int(w, "turn_out_tok", 1, TOK_MAX);
     out->shape = (turn_shape)jr_enum(w, "turn_shape", TURN_SHAPE_NAMES);
+    out->one_after_another = jr_enum_or(w, "client_order", ORDER_NAMES, 0) == 1;
     out->tool_latency_ns = seconds_to_ns(jr_num_or(w, "tool_latency_s", 0, LATENCY_MAX_S, 0));
     if (!jr_ok(w)) return;
     if (out->K * out->H > TURNS_MAX)
@@ -402,6 +419,9 @@ static void read_batching(jr o, const scenario *s, arm *a) {
                 "found %lld slots for K = %lld agents: lockstep needs a slot for each, use "
                 "batching continuous",
                 (long long)a->slots_n, (long long)s->work.K);
+    if (a->batch == BATCH_LOCKSTEP && s->work.one_after_another)
+        jr_fail(jr_get(o, "batching"), E_SCHEMA,
+                "found lockstep with client_order one_after_another, expected another batching");
     if (a->prefill == PREFILL_MIXED && a->batch != BATCH_CONTINUOUS)
         jr_fail(jr_get(o, "prefill"), E_SCHEMA,
                 "found mixed, expected exclusive: only batching continuous mixes");
@@ -419,12 +439,46 @@ static void read_batching(jr o, const scenario *s, arm *a) {
                 (long long)a->max_batch_tok, (long long)in_flight);
 }
 
+/* llama-server's own loop takes its sizes from the card unless the arm gives them, and has no other
+ * policy to choose. */
+static void read_engine(jr o, arm *a) {
+    static const char *const OWN[] = {"n_batch", "n_ubatch", "warm"};
+    static const char *const OTHER[] = {"prefill", "max_batch_tok", "first_comers", "cold_sights_n",
+                                        "block_tok"};
+    a->engine = (engine_kind)jr_enum_or(o, "engine", ENGINE_NAMES, ENGINE_GENERAL);
+    a->n_batch = jr_int_or(o, "n_batch", 1, TOK_MAX, 0);
+    a->n_ubatch = jr_int_or(o, "n_ubatch", 1, TOK_MAX, 0);
+    a->warm = (warm_up)jr_enum_or(o, "warm", WARM_NAMES, WARM_NONE);
+    bool server = a->engine == ENGINE_LLAMA_SERVER;
+    for (size_t i = 0; i < 3 && jr_ok(o) && !server; i++)
+        if (jr_present(jr_get(o, OWN[i])))
+            jr_fail(jr_get(o, OWN[i]), E_SCHEMA,
+                    "found %s, expected it with engine llama-server only", OWN[i]);
+    for (size_t i = 0; i < 5 && jr_ok(o) && server; i++)
+        if (jr_present(jr_get(o, OTHER[i])))
+            jr_fail(jr_get(o, OTHER[i]), E_SCHEMA,
+                    "found %s, which engine llama-server does not take", OTHER[i]);
+    if (!server || !jr_ok(o)) return;
+    if (a->layout == KV_LAYOUT_UNSTATED)
+        jr_fail(o, E_SCHEMA,
+                "key \"kv_layout\" is missing, engine llama-server needs \"split\" or \"unified\"");
+    if (a->batch != BATCH_CONTINUOUS || a->reuse_last_token)
+        jr_fail(o, E_SCHEMA,
+                "engine llama-server runs batching continuous with reuse_last_token false, "
+                "expected those");
+    if ((a->reuse == REUSE_SHARED) != (a->warm == WARM_SHARED))
+        jr_fail(
+            o, E_SCHEMA,
+            "llama-server shares a prefix across slots only when it was forked before the start: "
+            "expected prefix_reuse shared and warm shared together");
+}
+
 static void read_arm(const loader *l, jr o, const scenario *s, jr common_card, arm *a,
                      bool *unknown) {
-    jr_keys(o,
-            "name title card prefix_reuse first_comers batching prefill max_batch_tok "
-            "reuse_last_token slots_n "
-            "context_tok context_scope kv_layout slot_pad_tok block_tok cold_sights_n assumptions");
+    jr_keys(o, "name title card prefix_reuse first_comers batching prefill max_batch_tok "
+               "reuse_last_token slots_n "
+               "context_tok context_scope kv_layout slot_pad_tok block_tok cold_sights_n engine "
+               "n_batch n_ubatch warm assumptions");
     a->name = jr_str(o, "name");
     a->title = jr_str_or(o, "title", a->name);
     int reuse = jr_enum(o, "prefix_reuse", REUSE_OR_UNKNOWN);
@@ -436,6 +490,7 @@ static void read_arm(const loader *l, jr o, const scenario *s, jr common_card, a
     a->cold_sights_n = jr_int_or(o, "cold_sights_n", 1, K_MAX, 1);
     read_batching(o, s, a);
     read_capacity(o, a);
+    read_engine(o, a);
     static const char *const SHARED_ONLY[] = {"first_comers", "cold_sights_n"};
     for (size_t i = 0; i < 2 && jr_ok(o); i++)
         if (jr_present(jr_get(o, SHARED_ONLY[i])) && a->reuse != REUSE_SHARED)

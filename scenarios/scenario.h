@@ -72,6 +72,16 @@ typedef enum turn_shape { SHAPE_DELTA_FIRST, SHAPE_RESULT_AFTER } turn_shape;
 typedef enum prefix_reuse { REUSE_NONE, REUSE_PER_SLOT, REUSE_SHARED } prefix_reuse;
 typedef enum batching { BATCH_SERIAL, BATCH_LOCKSTEP, BATCH_CONTINUOUS } batching;
 typedef enum first_comers { COMERS_WAIT, COMERS_EACH } first_comers;
+/* How the server's loop runs: the general policies above, or llama-server's own
+ * (model/llama_server.h). */
+typedef enum engine_kind { ENGINE_GENERAL, ENGINE_LLAMA_SERVER } engine_kind;
+/* What happened to the prefix before the agents start; its time is part of the session. */
+typedef enum warm_up {
+    WARM_NONE,
+    WARM_FIRST_SLOT, /* one request computed the prefix, its slot keeps it */
+    WARM_RESTORED,   /* computed once, saved, and restored into every other slot */
+    WARM_SHARED      /* computed once, its cells shared by all slots */
+} warm_up;
 typedef enum prefill_mode { PREFILL_EXCLUSIVE, PREFILL_MIXED } prefill_mode;
 
 extern const char *const TURN_SHAPE_NAMES[];
@@ -88,8 +98,11 @@ typedef struct workload {
     turn_shape shape;
     int64_t tool_latency_ns;
     const int64_t *start_offset_ns; /* K values */
-    const int64_t
-        *private_tok; /* K values: an agent's own tokens behind the prefix, in every prompt */
+    const int64_t *private_tok; /* K values: tokens of its own behind the prefix, in every prompt */
+    /* K * H output lengths where they vary, turn t of agent k at k * H + t - 1; NULL: turn_out_tok
+     */
+    const int64_t *out_tok;
+    bool one_after_another; /* agent k + 1 starts when agent k has ended its last turn */
 } workload;
 
 typedef struct arm {
@@ -102,6 +115,9 @@ typedef struct arm {
     bool reuse_last_token; /* the published forms count a turn's last sampled token as cached;
                               engines do not */
     prefill_mode prefill;
+    engine_kind engine;
+    int64_t n_batch, n_ubatch; /* llama-server: rows of one batch, of one micro-batch */
+    warm_up warm;
     int64_t max_batch_tok; /* mixed: rows of one iteration, decode rows included */
     int64_t slots_n;       /* requests that can be in flight */
     int64_t block_tok;     /* prefix cache granularity */
@@ -153,7 +169,9 @@ MUST_USE err_code scenario_parse_point(const file_bytes *f, card_library *lib,
  *   delta_first:  P + t Din + (t-1) Dout
  *   result_after: P + (t-1)(Dout + Din), the first turn has no result yet */
 int64_t workload_prompt_tok(const workload *w, int64_t t);
-/* The same with agent k's private tokens (k from 0). */
+/* Output tokens of turn t of agent k. */
+int64_t workload_out_tok(const workload *w, int64_t k, int64_t t);
+/* Prompt tokens of agent k (from 0): with its private tokens and its own output lengths. */
 int64_t workload_agent_prompt_tok(const workload *w, int64_t k, int64_t t);
 /* Longest context of agent k: its last prompt and output. */
 int64_t workload_max_context_tok(const workload *w, int64_t k);

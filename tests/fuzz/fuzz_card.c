@@ -27,7 +27,7 @@ static void check_decode(const decode_curve *d) {
     EXPECT(d->n > 0);
     for (size_t i = 0; i < sizeof BATCHES / sizeof *BATCHES; i++) {
         decode_step s = decode_curve_at(d, BATCHES[i]);
-        EXPECT(sane(s.a_s) && sane(s.k_s));
+        EXPECT(sane(s.a_s) && sane(s.own_s));
     }
 }
 

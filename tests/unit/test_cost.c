@@ -69,7 +69,7 @@ Test(cost, decode_slows_with_context) {
     err e = {0};
     cr_assert_eq(decode_curve_fit(c, -1, support_arena(), &d, &e), OK);
     decode_step s = decode_curve_at(&d, 1);
-    cr_expect_float_eq(1 / (s.a_s + s.k_s * 24576), 65.7, 0.3);
+    cr_expect_float_eq(1 / (s.a_s + s.own_s * 24576), 65.7, 0.3);
 }
 
 /* The M3 Pro 7B card: one B has three contexts, the others borrow its slope; each measured cell
@@ -89,7 +89,7 @@ Test(cost, the_7b_card_returns_its_own_cells) {
     for (size_t i = 0; i < sizeof CELLS / sizeof *CELLS; i++) {
         decode_step s = decode_curve_at(&d, CELLS[i].batch_n);
         double b = (double)CELLS[i].batch_n;
-        cr_expect_float_eq(b / (s.a_s + s.k_s * b * CELLS[i].context), CELLS[i].tok_s, 0.05);
+        cr_expect_float_eq(b / (s.a_s + s.own_s * b * CELLS[i].context), CELLS[i].tok_s, 0.05);
     }
     cr_expect_float_eq(2048 / prefill_curve_s(&p, 2048, 0), 392.0, 0.3);
     cr_expect_float_eq(5120 / prefill_curve_s(&p, 5120, 0), 369.42, 0.3);
