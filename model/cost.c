@@ -268,17 +268,18 @@ memory_terms cost_memory(const cost *c) {
     const assumption *kv = cost_assumes(c, TERM_KV_BYTES_PER_TOK),
                      *r = cost_assumes(c, TERM_RECURRENT_STATE_BYTES);
     const assumption *last = cost_assumes(c, TERM_KV_EXCLUDES_LAST_OUTPUT);
+    int64_t overhead = k->overhead_bytes > 0 ? k->overhead_bytes : 0;
+    bool seen = k->fitted_host.known && k->fitted_host.device_overhead_bytes > 0;
+    if (k->overhead_bytes < 0 && seen) overhead = (int64_t)k->fitted_host.device_overhead_bytes;
     memory_terms m = {.weights_bytes = w ? (int64_t)w->value : k->weights_bytes,
-                      .overhead_bytes = o                       ? (int64_t)o->value
-                                        : k->overhead_bytes > 0 ? k->overhead_bytes
-                                                                : 0,
+                      .overhead_bytes = o ? (int64_t)o->value : overhead,
                       .kv_bytes_per_tok = kv ? (int64_t)kv->value : card_kv_bytes_per_tok(k),
                       .recurrent_state_bytes = r ? (int64_t)r->value
                                                : k->recurrent_state_bytes > 0
                                                    ? k->recurrent_state_bytes
                                                    : 0,
                       .kv_excludes_last_output = last != NULL,
-                      .overhead_known = o || k->overhead_bytes >= 0};
+                      .overhead_known = o || k->overhead_bytes >= 0 || seen};
     /* a model whose layers all keep KV has no recurrent state to know */
     bool all_attention = k->layers > 0 && k->layers == k->full_attention_layers;
     m.recurrent_known = r || all_attention || k->recurrent_state_bytes >= 0;

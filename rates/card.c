@@ -215,9 +215,9 @@ static void read_engine_and_machine(jr root, card *c) {
 static void read_host_terms(jr root, card *c) {
     jr h = jr_get(root, "host_terms");
     if (!jr_present(h)) return;
-    jr_keys(h,
-            "sample_s sample_s_per_row shape_s graph_s request_s request_s_per_tok client_gap_s "
-            "slot_save_s_per_tok slot_restore_s_per_tok wall_spread_frac runs provenance source");
+    jr_keys(h, "sample_s sample_s_per_row shape_s graph_s request_s request_s_per_tok client_gap_s "
+               "slot_save_s_per_tok slot_restore_s_per_tok wall_spread_frac device_overhead_bytes "
+               "runs provenance source");
     static const double MAX_S = 100;
     host_terms *t = &c->fitted_host;
     t->known = true;
@@ -231,6 +231,8 @@ static void read_host_terms(jr root, card *c) {
     t->slot_save_s_per_tok = jr_num_or(h, "slot_save_s_per_tok", 0, MAX_S, 0);
     t->slot_restore_s_per_tok = jr_num_or(h, "slot_restore_s_per_tok", 0, MAX_S, 0);
     t->wall_spread_frac = jr_num_or(h, "wall_spread_frac", 0, 10, 0);
+    t->device_overhead_bytes =
+        (double)jr_int_or(h, "device_overhead_bytes", 0, (int64_t)BYTES_MAX, 0);
     size_t n;
     (void)jr_str_array(h, "runs", &n);
     t->runs_n = (int64_t)n;

@@ -63,6 +63,8 @@ typedef struct host_terms {
     double slot_save_s_per_tok, slot_restore_s_per_tok;
     double wall_spread_frac; /* standard deviation of what is left: leave-one-run-out errors of the
                                 wall-clock */
+    double device_overhead_bytes; /* runtime buffers on the device beside weights and KV; 0: not
+                                     seen */
     int64_t runs_n;
     prov prov;
     const char *source;

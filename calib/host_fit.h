@@ -1,0 +1,35 @@
+/* Host terms from witnessed runs marked `calibrate`: time that the engine spends outside the
+ * device.
+ *
+ * A few numbers, smooth in the number of rows, one set for an engine on a machine: no value per K,
+ * per arm or per run, and fewer of them than runs. They are found by replaying the runs and fitting
+ * wall-clock, ITL and TTFT together.
+ */
+#ifndef RATECAST_HOST_FIT_H
+#define RATECAST_HOST_FIT_H
+
+#include "calib/replay.h"
+
+enum { HOST_PARAMS_MAX = 6 };
+
+typedef struct host_fit {
+    host_terms terms;
+    size_t params_n, runs_n;
+    const char *names[HOST_PARAMS_MAX];  /* of the fitted terms */
+    double stderr_frac[HOST_PARAMS_MAX]; /* relative standard error of each */
+    const char *
+        dropped; /* terms that these runs do not identify, and what would; "" when all are fitted */
+    const char *const *run_ids;
+    const double *residual_frac; /* wall projected / seen - 1 of each run */
+    const double *loo_frac;      /* the same from a fit without that run */
+    double card_only_mean_frac;  /* mean |error| of the walls without host terms */
+} host_fit;
+
+/* `runs` are those to fit to, none excluded. E_REFUSED: fewer than two runs. */
+/* Runtime buffers on the device: the median of what runs of `c` used beside weights and KV; 0: no
+ * run of it says. */
+double host_fit_overhead_bytes(const replay *const *runs, size_t n, const card *c);
+MUST_USE err_code host_fit_run(const replay *const *runs, size_t n, arena *mem, host_fit *out,
+                               err *e);
+
+#endif

@@ -1,0 +1,162 @@
+#include "replay.h"
+
+#include "llama_server.h"
+
+#include <math.h>
+#include <string.h>
+
+static bool fits(const witness_run *r, const card *c) {
+    if (!c->hardware.id || strcmp(c->hardware.id, r->machine) != 0 ||
+        strcmp(c->model, r->model) != 0)
+        return false;
+    /* a card that states its compute threads holds for those only */
+    if (c->host_threads_n > 0 && r->threads_n > 0 && c->host_threads_n != r->threads_n)
+        return false;
+    return c->engine.layout == r->layout;
+}
+
+static const card *match(const witness_run *r, const card *const *cards, size_t n, const char **why,
+                         arena *mem) {
+    const card *found = NULL;
+    for (size_t i = 0; i < n; i++) {
+        if (!fits(r, cards[i])) continue;
+        if (found) {
+            *why = arena_printf(mem, "two cards match: %s and %s", found->id, cards[i]->id);
+            return NULL;
+        }
+        found = cards[i];
+    }
+    if (!found)
+        *why = arena_printf(mem, "no card for model %s, machine %s, %lld threads, %s KV", r->model,
+                            r->machine, (long long)r->threads_n,
+                            r->layout == KV_LAYOUT_SPLIT ? "split" : "unified");
+    return found;
+}
+
+static warm_up warm_of(const witness_run *r) {
+    if (!r->warm) return WARM_NONE;
+    if (strcmp(r->warm, "save_restore") == 0) return WARM_RESTORED;
+    return r->patched ? WARM_SHARED
+                      : WARM_FIRST_SLOT; /* a fork: stock servers keep the prefix in slot 0 only */
+}
+
+static arm *arm_of(const witness_run *r, const card *c, arena *mem) {
+    arm *a = ARENA_NEW(mem, arm);
+    if (!a) return NULL;
+    *a = (arm){.name = r->id,
+               .title = r->arm,
+               .card = c,
+               .card_ref = c->id,
+               .engine = ENGINE_LLAMA_SERVER,
+               .batch = BATCH_CONTINUOUS,
+               .n_batch = r->n_batch,
+               .n_ubatch = r->n_ubatch,
+               .warm = warm_of(r),
+               .slots_n = r->slots_n,
+               .block_tok = 1,
+               .cold_sights_n = 1,
+               .layout = r->layout,
+               .slot_pad_tok = 1,
+               .context_tok = r->context_tok};
+    a->reuse = !r->cache_prompt         ? REUSE_NONE
+               : a->warm == WARM_SHARED ? REUSE_SHARED
+                                        : REUSE_PER_SLOT;
+    return a;
+}
+
+/* Output lengths turn by turn, as requested. false: they vary and no record states them. */
+static bool lengths(const witness_run *r, workload *w, int64_t *out) {
+    for (int64_t i = 0; i < w->K * w->H; i++) out[i] = r->out;
+    if (r->turns_n == 0 || !r->complete) return r->out_jitter == 0;
+    for (size_t i = 0; i < r->turns_n; i++)
+        out[r->turns[i].agent * w->H + r->turns[i].turn - 1] =
+            r->turns[i].out_requested > 0 ? r->turns[i].out_requested : r->turns[i].out_tok;
+    return true;
+}
+
+static workload *workload_of(const witness_run *r, arena *mem, const char **why) {
+    bool interference = r->n0 > 0 || r->N > 0;
+    int64_t K = interference ? 2 : r->K, H = interference ? 1 : r->H;
+    workload *w = ARENA_NEW(mem, workload);
+    int64_t *offset = ARENA_ARRAY(mem, int64_t, K), *own = ARENA_ARRAY(mem, int64_t, K),
+            *out = ARENA_ARRAY(mem, int64_t, K * H);
+    if (!w || !offset || !own || !out) return NULL;
+    *w = (workload){.K = K,
+                    .H = H,
+                    .P = interference ? 0 : r->P,
+                    .turn_delta_in_tok = interference ? 0 : r->din,
+                    .turn_out_tok = interference ? r->out0 : r->out,
+                    .shape = SHAPE_DELTA_FIRST,
+                    .tool_latency_ns = llround(r->tool_s * 1e9),
+                    .start_offset_ns = offset,
+                    .private_tok = own,
+                    .out_tok = out,
+                    .one_after_another = r->serial};
+    for (int64_t k = 0; k < K; k++) offset[k] = llround(r->stagger_s * 1e9 * (double)k);
+    if (interference) {
+        own[0] = r->n0;
+        own[1] = r->N;
+        out[0] = r->out0;
+        out[1] = r->out1;
+        offset[1] = llround(r->delay_s * 1e9);
+    } else if (!lengths(r, w, out)) {
+        *why = "output lengths vary and no session record states them";
+        return NULL;
+    }
+    return w;
+}
+
+static bool measure(const witness_run *r, bool summaries, arena *scratch, measured *m) {
+    double p50_ms = 0, p99_ms = 0;
+    m->from_turns =
+        witness_measure(r, scratch, &m->wall_s, &m->cold, &m->warm, &m->all, &p50_ms, &p99_ms);
+    m->itl_p50_s = p50_ms / 1e3;
+    m->itl_p99_s = p99_ms / 1e3;
+    if (m->from_turns) return true;
+    if (!summaries || r->wall_s <= 0) return false;
+    *m = (measured){.wall_s = r->wall_s,
+                    .cold = r->cold,
+                    .warm = r->warm_ttft,
+                    .all = r->all,
+                    .itl_p50_s = r->itl_p50_ms / 1e3};
+    return true;
+}
+
+static err_code build(const witness_run *r, const card *const *cards, size_t n, bool summaries,
+                      arena *mem, replay *out, err *e) {
+    *out = (replay){.run = r, .excluded = r->excluded};
+    if (!out->excluded) out->card = match(r, cards, n, &out->excluded, mem);
+    if (!out->excluded && !measure(r, summaries, mem, &out->seen))
+        out->excluded = "session records are missing or incomplete";
+    if (!out->excluded) out->work = workload_of(r, mem, &out->excluded);
+    if (out->excluded) return OK;
+    out->arm = arm_of(r, out->card, mem);
+    if (!out->arm || !out->work)
+        return err_set(e, E_LIMIT, r->id, "does not fit the memory budget");
+    err refused = {0};
+    if (cost_new(out->arm, out->work, out->work->K, mem, &out->cost, &refused))
+        out->excluded = arena_strdup(mem, refused.what);
+    return OK;
+}
+
+err_code replay_set(const witness *w, const card *const *cards, size_t cards_n, bool summaries,
+                    arena *mem, replay **out, err *e) {
+    replay *r = ARENA_ARRAY(mem, replay, w->n);
+    size_t matched = 0;
+    if (!r) return err_set(e, E_LIMIT, "", "does not fit the memory budget");
+    for (size_t i = 0; i < w->n; i++) {
+        if (build(&w->runs[i], cards, cards_n, summaries, mem, &r[i], e)) return e->code;
+        matched += r[i].card != NULL;
+    }
+    if (matched == 0)
+        return err_set(e, E_SCHEMA, "",
+                       "no run matches a card by model, machine, threads and KV layout");
+    *out = r;
+    return OK;
+}
+
+err_code replay_run(const replay *r, const host_terms *host, arena *scratch, sim_result *sim,
+                    metrics *m, err *e) {
+    if (llama_server_run(r->arm, r->work, r->cost, host, scratch, sim, e)) return e->code;
+    return metrics_of(sim, r->arm, r->work, r->cost, scratch, m, e);
+}

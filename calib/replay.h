@@ -1,0 +1,47 @@
+/* A witnessed run as a session that the engine can replay: its lengths and its configuration, and
+ * nothing measured. */
+#ifndef RATECAST_REPLAY_H
+#define RATECAST_REPLAY_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "calib/witness.h"
+#include "card.h"
+#include "cost.h"
+#include "metrics.h"
+#include "scenario.h"
+#include "sim.h"
+
+#include <stdbool.h>
+
+/* What was measured of a run: from its turns where they are complete, else from the summary of
+ * runs.jsonl. */
+typedef struct measured {
+    double wall_s;
+    witness_summary cold, warm, all;
+    double itl_p50_s, itl_p99_s; /* 0: not known */
+    bool from_turns;
+} measured;
+
+typedef struct replay {
+    const witness_run *run;
+    const card *card;
+    const arm *arm;
+    const workload *work;
+    const cost *cost;
+    measured seen;
+    const char *excluded; /* why the run is left out; NULL: it is in */
+} replay;
+
+/* Matches every run to a card by model, machine, compute threads and KV layout and builds its
+ * replay. A run without a card, with two, with errors, without turns (unless `summaries`: its wall
+ * and TTFT are then those of runs.jsonl) or with output lengths that no record states is excluded
+ * with the reason. E_SCHEMA when no run matches any card. */
+MUST_USE err_code replay_set(const witness *w, const card *const *cards, size_t cards_n,
+                             bool summaries, arena *mem, replay **out, err *e);
+
+/* Runs one replay. `host` NULL: card only. */
+MUST_USE err_code replay_run(const replay *r, const host_terms *host, arena *scratch,
+                             sim_result *sim, metrics *m, err *e);
+
+#endif

@@ -1,0 +1,96 @@
+#include "calib/score.h"
+#include "cli/cli.h"
+#include "report_validate.h"
+
+#include <string.h>
+
+static const opt_spec OPTS[] = {
+    {"card", 0, "CARD",
+     "rate card by id or path; runs are matched by model, machine, threads and KV layout", true},
+    {"use", 0, "WHICH", "score (default), calibrate or all", false},
+    {"summaries", 0, NULL, "use the summary of a run whose session records are missing (marked *)",
+     false},
+    OPT_JSON,
+    {"md", 0, NULL, "Markdown (the text output is)", false},
+    {"tsv", 0, NULL, "projected and witnessed walls for plots/validate.gp", false},
+    OPT_OUTPUT,
+    OPT_RATES,
+    OPT_HELP,
+};
+
+static err_code pick_use(const opts *o, score_use *use, err *e) {
+    static const char *const NAMES[] = {"score", "calibrate", "all"};
+    const char *got = opts_get(o, "use");
+    *use = SCORE_SCORE;
+    if (!got) return OK;
+    for (size_t i = 0; i < 3; i++)
+        if (strcmp(got, NAMES[i]) == 0) {
+            *use = (score_use)i;
+            return OK;
+        }
+    return err_set(e, E_USAGE, "--use", "found \"%s\", expected score, calibrate or all", got);
+}
+
+static err_code load_cards(const opts *o, card_library *lib, arena *mem, const card ***out,
+                           size_t *n, err *e) {
+    const parsed_opt *given = opts_all(o, "card");
+    const card **cards = ARENA_ARRAY(mem, const card *, given->n);
+    if (given->n == 0) return err_set(e, E_USAGE, "validate", "expected --card CARD, once or more");
+    if (!cards) return err_set(e, E_LIMIT, "validate", "does not fit the memory budget");
+    for (size_t i = 0; i < given->n; i++)
+        if (card_find(lib, given->value[i], NULL, mem, &cards[i], e)) return e->code;
+    *out = cards;
+    *n = given->n;
+    return OK;
+}
+
+static err_code validate(const opts *o, card_library *lib, arena *mem, err *e) {
+    score_use use = SCORE_SCORE;
+    const card **cards = NULL;
+    size_t n = 0;
+    witness w;
+    replay *all = NULL;
+    score s;
+    if (pick_use(o, &use, e) || load_cards(o, lib, mem, &cards, &n, e) ||
+        witness_load(o->operands[0], mem, &w, e) ||
+        replay_set(&w, cards, n, opts_has(o, "summaries"), mem, &all, e) ||
+        score_runs(all, w.n, use, mem, &s, e))
+        return e->code;
+    buf out;
+    buf_init(&out);
+    if (opts_has(o, "json"))
+        report_validate_json(&s, &w, &out);
+    else if (opts_has(o, "tsv"))
+        report_validate_tsv(&s, &out);
+    else
+        report_validate_text(&s, &w, mem, &out);
+    (void)cli_output(o, &out, lib, NULL, 0, e);
+    buf_done(&out);
+    return e->code;
+}
+
+static int run(const opts *o) {
+    arena *mem = arena_new((size_t)OUTPUT_BUDGET_MIB << 20);
+    if (!mem) return cli_fail(&(err){.code = E_NOMEM, .what = "out of memory"});
+    err e = {0};
+    card_library lib = cli_library(o);
+    int code = validate(o, &lib, mem, &e) ? cli_fail(&e) : 0;
+    arena_free(mem);
+    return code;
+}
+
+const command CMD_VALIDATE = {
+    .name = "validate",
+    .operands = "DIR",
+    .operands_min = 1,
+    .operands_max = 1,
+    .summary = "project witnessed runs from their configuration and score the projections\n\n"
+               "DIR is a folder of witnessed runs (calib/WITNESS.md). Nothing measured in a run "
+               "enters its projection.",
+    .example = "example:\n"
+               "  ratecast validate runs/ --card qwen2-7b-like-q8_0-h200-split --card "
+               "qwen2-7b-like-q8_0-h200-unified\n",
+    .opts = OPTS,
+    .opts_n = sizeof OPTS / sizeof *OPTS,
+    .run = run,
+};

@@ -1,0 +1,16 @@
+/* `ratecast validate` and `ratecast fit` for reading and as JSON (`ratecast.validate/1`). */
+#ifndef RATECAST_REPORT_VALIDATE_H
+#define RATECAST_REPORT_VALIDATE_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "calib/host_fit.h"
+#include "calib/score.h"
+
+void report_validate_text(const score *s, const witness *w, arena *scratch, buf *out);
+void report_validate_json(const score *s, const witness *w, buf *out);
+/* Projected against witnessed walls, one line a run, for plots/validate.gp. */
+void report_validate_tsv(const score *s, buf *out);
+void report_fit_text(const host_fit *f, const card *c, arena *scratch, buf *out);
+
+#endif
