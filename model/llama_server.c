@@ -156,16 +156,13 @@ static double price(server *s, const piece *p, size_t n) {
     return t + cost_micro_batch_s(s->cost, &m);
 }
 
-/* The cost of a shape's first use: a step that brings prompt rows and is not a full micro-batch
- * hardly ever repeats. */
-static double shape_s(const server *s, const piece *p, size_t n) {
-    int64_t rows = 0;
-    bool prompt = false;
-    for (size_t i = 0; i < n; i++) {
-        rows += p[i].n_tok;
-        prompt |= p[i].n_tok > 1;
-    }
-    return prompt && rows < s->n_ubatch ? s->host.shape_s : 0;
+/* The cost of a shape's first use: a call that brings prompt rows and is not a full batch hardly
+ * ever repeats. It grows with the rows and levels off (12-token deltas hardly pay it, full batches
+ * of a long prompt do not at all). */
+static double shape_s(const server *s, int64_t prompt_rows) {
+    static const double HALF_ROWS = 64;
+    if (prompt_rows == 0 || prompt_rows >= s->n_batch - s->work->K) return 0;
+    return s->host.shape_s * (double)prompt_rows / ((double)prompt_rows + HALF_ROWS);
 }
 
 /* Unified KV: rows in order, decoding slots first. */
@@ -204,16 +201,13 @@ static size_t next_equal(server *s, piece *p) {
     return (size_t)seqs;
 }
 
-/* Micro-batches of the call: device seconds, and host seconds for new shapes. */
-static double run_call(server *s, double *host_s) {
+/* Micro-batches of the call: device seconds. */
+static double run_call(server *s) {
     double device_s = 0;
     size_t n;
-    *host_s = 0;
     for (int64_t k = 0; k < s->work->K; k++) s->pending[k] = s->slots[k].rows;
-    while ((n = s->unified ? next_simple(s, s->pieces) : next_equal(s, s->pieces)) > 0) {
+    while ((n = s->unified ? next_simple(s, s->pieces) : next_equal(s, s->pieces)) > 0)
         device_s += price(s, s->pieces, n);
-        *host_s += shape_s(s, s->pieces, n);
-    }
     return device_s;
 }
 
@@ -291,17 +285,17 @@ static void sample(server *s, double sample_s) {
 }
 
 static void iterate(server *s) {
-    int64_t prompts = 0, decoding = 0, sampled = 0;
+    int64_t prompts = 0, decoding = 0, sampled = 0, prompt_rows = 0;
     (void)fill_batch(s);
     for (int64_t k = 0; k < s->work->K; k++) {
         const slot *sl = &s->slots[k];
         prompts += sl->state == SLOT_PROMPT && sl->rows > 0;
+        prompt_rows += sl->state == SLOT_PROMPT ? sl->rows : 0;
         decoding += sl->state == SLOT_DECODING;
         sampled +=
             sl->state == SLOT_DECODING || (sl->state == SLOT_PROMPT && sl->rows == sl->left_tok);
     }
-    double host_s, device_s = run_call(s, &host_s);
-    int64_t device_ns = ns_of(device_s), alone_ns = 0;
+    int64_t device_ns = ns_of(run_call(s)), alone_ns = 0;
     if (decoding > s->out.used.batch_max) s->out.used.batch_max = decoding;
     if (prompts > 0 &&
         decoding > 0) { /* what the decoding rows alone would take counts as decode */
@@ -315,7 +309,7 @@ static void iterate(server *s) {
     s->out.decode_ns += decode_ns;
     s->out.prefill_ns += device_ns - decode_ns;
     pass(s, device_ns);
-    pass_host(s, host_s + graph_s(s, prompts > 0));
+    pass_host(s, shape_s(s, prompt_rows) + graph_s(s, prompts > 0));
     s->out.events_n++;
     if (!s->e->code) sample(s, s->host.sample_s + s->host.sample_s_per_row * (double)sampled);
 }
