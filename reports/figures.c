@@ -40,16 +40,14 @@ static const projection *run_of(reader *r, jr at, const char *alias) {
         run *it = &r->runs[i];
         if (strcmp(it->alias, alias) != 0) continue;
         if (it->p || !jr_ok(at)) return it->p;
-        jr sets = jr_get(it->at, "set");
-        const char **set = ARENA_ARRAY(r->mem, const char *, jr_len(sets));
-        size_t n = 0;
-        for (jr s = {0}; set && jr_each(sets, &s);)
-            if (cJSON_IsString(s.node)) set[n++] = arena_strdup(r->mem, s.node->valuestring);
+        size_t n;
+        const char *const *set = jr_str_array(it->at, "set", &n);
         const char *path = arena_printf(r->mem, "%s/%s", r->scenario_dir, jr_str(it->at, "file"));
         const scenario *sc = NULL;
-        r->inputs[r->inputs_n++] = path; /* at most one a run */
         err *e = at.doc->e;
-        if (path && jr_ok(at) && scenario_load(path, r->lib, set, n, r->mem, &sc, e) == OK)
+        if (!path) jr_fail(at, E_LIMIT, "does not fit the memory budget");
+        if (jr_ok(at)) r->inputs[r->inputs_n++] = path; /* at most one a run */
+        if (jr_ok(at) && scenario_load(path, r->lib, set, n, r->mem, &sc, e) == OK)
             (void)project_run(sc, NULL, 0, r->mem, &it->p, e);
         return it->p;
     }
@@ -63,7 +61,8 @@ static double card_rate(reader *r, jr at, const char *ref) {
     const char *id = ref + strlen("card "), *space = strchr(id, ' ');
     bool decode = space && strncmp(space, " decode ", 8) == 0,
          prefill = space && strncmp(space, " prefill ", 9) == 0;
-    int64_t n = decode || prefill ? strtoll(space + (decode ? 8 : 9), NULL, 10) : 0;
+    const char *digits = decode || prefill ? space + (decode ? 8 : 9) : "";
+    int64_t n = digits[strspn(digits, "0123456789")] == '\0' ? strtoll(digits, NULL, 10) : 0;
     const card *c = NULL;
     char name[96];
     if (n <= 0 || space - id >= (int)sizeof name) {
@@ -72,7 +71,12 @@ static double card_rate(reader *r, jr at, const char *ref) {
         return 0;
     }
     snprintf(name, sizeof name, "%.*s", (int)(space - id), id);
-    if (card_find(r->lib, name, NULL, r->mem, &c, at.doc->e)) return 0;
+    err inner = {0};
+    if (card_find(r->lib, name, NULL, r->mem, &c, &inner)) {
+        jr_fail(at, inner.code, "found card \"%s\": %s%s%s", name, inner.where,
+                inner.where[0] ? " " : "", inner.what);
+        return 0;
+    }
     for (size_t i = 0; decode && i < c->decode_n; i++)
         if (c->decode[i].batch_n == n && !c->decode[i].origin.excluded) return c->decode[i].tok_s;
     for (size_t i = 0; prefill && i < c->prefill_n; i++)
@@ -119,7 +123,9 @@ static double evaluate(reader *r, jr at) {
     if (cJSON_IsArray(at.node) && jr_len(at) == 3)
         for (jr x = {0}; jr_each(at, &x);) {
             if (x.index == 0)
-                op = cJSON_IsString(x.node) ? x.node->valuestring[0] : 0;
+                op = cJSON_IsString(x.node) && strlen(x.node->valuestring) == 1
+                         ? x.node->valuestring[0]
+                         : 0;
             else
                 v[x.index - 1] = evaluate(r, x);
         }
@@ -193,6 +199,8 @@ static void read_figure(reader *r, jr o, figure *f) {
         jr_fail(o, E_SCHEMA, "a given figure has no value and no \"does_not_follow\"");
     if (given || !jr_ok(o)) return;
     f->value = in_unit(o, f->unit, evaluate(r, jr_need(o, "value")));
+    if (jr_ok(o) && !isfinite(f->value))
+        jr_fail(jr_get(o, "value"), E_RANGE, "is not finite, expected a number");
     if (!jr_ok(o)) return;
     /* a bound is not printed at its own digits: two more show on which side the value lies */
     int digits = decimals(f->printed) + (how == TEST_DIGITS ? 0 : 2);
@@ -229,20 +237,26 @@ static void read_list(reader *r, jr root, figure_list *out) {
     out->n = n;
 }
 
-err_code figures_run(const char *path, const char *scenario_dir, card_library *lib, arena *mem,
-                     figure_list *out, err *e) {
+err_code figures_parse(const file_bytes *f, const char *scenario_dir, card_library *lib, arena *mem,
+                       figure_list *out, err *e) {
     *out = (figure_list){0};
-    file_bytes f = {0};
     jr_doc doc = {0};
     reader *r = ARENA_NEW(mem, reader);
-    if (!r) return err_set(e, E_LIMIT, path, "does not fit the memory budget");
+    if (!r) return err_set(e, E_LIMIT, f->name, "does not fit the memory budget");
     *r = (reader){.scenario_dir = scenario_dir, .lib = lib, .mem = mem};
-    if (file_read(path, mem, &f, e) == OK && jr_parse(&doc, f.name, f.s, f.len, mem, e) == OK)
-        read_list(r, jr_root(&doc), out);
+    if (jr_parse(&doc, f->name, f->s, f->len, mem, e) == OK) read_list(r, jr_root(&doc), out);
     jr_free(&doc);
     out->inputs = r->inputs;
     out->inputs_n = r->inputs_n;
     return e->code;
+}
+
+err_code figures_run(const char *path, const char *scenario_dir, card_library *lib, arena *mem,
+                     figure_list *out, err *e) {
+    file_bytes f = {0};
+    *out = (figure_list){0};
+    if (file_read(path, mem, &f, e)) return e->code;
+    return figures_parse(&f, scenario_dir, lib, mem, out, e);
 }
 
 /* ---- printing ---- */

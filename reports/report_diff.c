@@ -6,21 +6,25 @@
 #include "base/jsonr.h"
 #include "base/jsonw.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { LEAVES_MAX = 200000, PATH_MAX_BYTES = 240 };
+enum { LEAVES_MAX = 200000 };
 
 /* Every leaf of a result with its path; members of a list go by their name, term or id where they
  * have one. */
 typedef struct leaf {
     const char *path;
     const cJSON *node;
+    size_t at;                /* place in its document */
+    const struct leaf *other; /* the same value of the other result; NULL: it has none */
 } leaf;
 
 typedef struct leaves {
     leaf *v;
-    size_t n;
+    size_t n, cap;
     arena *mem;
     err *e;
     const char *file;
@@ -39,25 +43,39 @@ static const char *label_of(const cJSON *item, int index, char *out, size_t cap)
 static void flatten(leaves *l, const cJSON *node, const char *path) {
     if (l->e->code) return;
     if (!cJSON_IsObject(node) && !cJSON_IsArray(node)) {
-        if (l->n == LEAVES_MAX) {
+        if (cJSON_IsNumber(node) && !isfinite(node->valuedouble)) {
+            char where[256];
+            snprintf(where, sizeof where, "%s: %s", l->file, path);
+            err_set(l->e, E_RANGE, where, "found an infinite number, expected a finite one");
+            return;
+        }
+        if (l->n == l->cap) {
             err_set(l->e, E_LIMIT, l->file, "more than %d values", LEAVES_MAX);
             return;
         }
-        l->v[l->n++] = (leaf){arena_strdup(l->mem, path), node};
+        l->v[l->n] = (leaf){.path = path, .node = node, .at = l->n};
+        l->n++;
         return;
     }
     int index = 0;
     for (const cJSON *c = node->child; c; c = c->next, index++) {
-        char number[16], below[PATH_MAX_BYTES];
+        char number[16];
         const char *label =
             cJSON_IsObject(node) ? c->string : label_of(c, index, number, sizeof number);
-        snprintf(below, sizeof below, "%s%s%s", path, path[0] ? "/" : "", label);
+        const char *below = arena_printf(l->mem, "%s%s%s", path, path[0] ? "/" : "", label);
+        if (!below) {
+            err_set(l->e, E_LIMIT, l->file, "does not fit the memory budget");
+            return;
+        }
         flatten(l, c, below);
     }
 }
 
 static err_code read_result(const file_bytes *f, arena *mem, jr_doc *doc, leaves *out, err *e) {
-    *out = (leaves){.mem = mem, .e = e, .file = f->name, .v = ARENA_ARRAY(mem, leaf, LEAVES_MAX)};
+    size_t most = f->len / 2 + 1; /* a value and its comma are two bytes */
+    *out = (leaves){.mem = mem, .e = e, .file = f->name};
+    out->cap = most < LEAVES_MAX ? most : LEAVES_MAX;
+    out->v = ARENA_ARRAY(mem, leaf, out->cap);
     if (!out->v) return err_set(e, E_LIMIT, f->name, "does not fit the memory budget");
     if (jr_parse(doc, f->name, f->s, f->len, mem, e)) return e->code;
     jr_schema(jr_root(doc), RESULT_SCHEMA);
@@ -70,18 +88,39 @@ static const char *text_of(const cJSON *n, arena *mem) {
     if (!n) return NULL;
     if (cJSON_IsString(n)) return arena_strdup(mem, n->valuestring);
     if (cJSON_IsBool(n)) return cJSON_IsTrue(n) ? "true" : "false";
-    if (!cJSON_IsNumber(n) || n->valuedouble - n->valuedouble != 0)
-        return "null"; /* nothing, or not finite */
+    if (!cJSON_IsNumber(n)) return "null";
     jw_format(n->valuedouble, number);
     return arena_strdup(mem, number);
 }
 
-static const leaf *find(const leaves *l, const char *path, size_t hint) {
-    if (hint < l->n && strcmp(l->v[hint].path, path) == 0)
-        return &l->v[hint]; /* results of one tool stand in one order */
-    for (size_t i = 0; i < l->n; i++)
-        if (strcmp(l->v[i].path, path) == 0) return &l->v[i];
-    return NULL;
+static int by_path(const void *x, const void *y) {
+    const leaf *a = *(leaf *const *)x, *b = *(leaf *const *)y;
+    int c = strcmp(a->path, b->path);
+    return c ? c : (a->at > b->at) - (a->at < b->at);
+}
+
+static leaf **sorted(const leaves *l, arena *mem) {
+    leaf **p = ARENA_ARRAY(mem, leaf *, l->n);
+    for (size_t i = 0; p && i < l->n; i++) p[i] = &l->v[i];
+    if (p && l->n > 1) qsort(p, l->n, sizeof(leaf *), by_path);
+    return p;
+}
+
+/* Equal paths belong together; where a path stands more than once (two constant_s of an arm), the
+ * first with the first. False: no memory. */
+static bool match(const leaves *a, const leaves *b, arena *mem) {
+    leaf **pa = sorted(a, mem), **pb = sorted(b, mem);
+    if (!pa || !pb) return false;
+    for (size_t i = 0, j = 0; i < a->n && j < b->n;) {
+        int c = strcmp(pa[i]->path, pb[j]->path);
+        if (c == 0) {
+            pa[i]->other = pb[j];
+            pb[j]->other = pa[i];
+        }
+        i += c <= 0;
+        j += c >= 0;
+    }
+    return true;
 }
 
 static void add_line(diff_line *lines, diff *d, const char *path, const cJSON *a, const cJSON *b,
@@ -91,7 +130,7 @@ static void add_line(diff_line *lines, diff *d, const char *path, const cJSON *a
         d->same_n++;
         return;
     }
-    bool numeric = cJSON_IsNumber(a) && cJSON_IsNumber(b);
+    bool numeric = a && b && cJSON_IsNumber(a) && cJSON_IsNumber(b);
     lines[d->n++] = (diff_line){
         path, ta, tb, numeric, numeric ? a->valuedouble : 0, numeric ? b->valuedouble : 0};
 }
@@ -103,14 +142,14 @@ err_code diff_results(const file_bytes *a, const file_bytes *b, arena *mem, diff
     diff_line *lines = NULL;
     if (read_result(a, mem, &da, &la, e) == OK && read_result(b, mem, &db, &lb, e) == OK)
         lines = ARENA_ARRAY(mem, diff_line, la.n + lb.n);
-    if (!e->code && !lines) err_set(e, E_LIMIT, a->name, "does not fit the memory budget");
-    for (size_t i = 0; lines && i < la.n; i++) {
-        const leaf *other = find(&lb, la.v[i].path, i);
-        add_line(lines, out, la.v[i].path, la.v[i].node, other ? other->node : NULL, mem);
+    if (!e->code && (!lines || !match(&la, &lb, mem)))
+        err_set(e, E_LIMIT, a->name, "does not fit the memory budget");
+    for (size_t i = 0; lines && !e->code && i < la.n; i++) {
+        const leaf *l = &la.v[i];
+        add_line(lines, out, l->path, l->node, l->other ? l->other->node : NULL, mem);
     }
-    for (size_t i = 0; lines && i < lb.n; i++)
-        if (!find(&la, lb.v[i].path, i))
-            add_line(lines, out, lb.v[i].path, NULL, lb.v[i].node, mem);
+    for (size_t i = 0; lines && !e->code && i < lb.n; i++)
+        if (!lb.v[i].other) add_line(lines, out, lb.v[i].path, NULL, lb.v[i].node, mem);
     out->lines = lines;
     jr_free(&da);
     jr_free(&db);
@@ -119,8 +158,9 @@ err_code diff_results(const file_bytes *a, const file_bytes *b, arena *mem, diff
 
 static const char *change_of(const diff_line *l, arena *mem) {
     if (!l->numeric) return l->a && l->b ? "" : l->a ? "only in the first" : "only in the second";
-    const char *percent =
-        l->va != 0 ? arena_printf(mem, " (%+.2f %%)", 100 * (l->vb / l->va - 1)) : "";
+    double percents = l->va != 0 ? 100 * (l->vb / l->va - 1) : 0;
+    bool has = l->va != 0 && isfinite(percents);
+    const char *percent = has ? arena_printf(mem, " (%+.2f %%)", percents) : "";
     return arena_printf(mem, "%+.6g%s", l->vb - l->va, percent);
 }
 
@@ -149,8 +189,9 @@ void diff_json(const diff *d, buf *out) {
         if (l->numeric) {
             jw_num(o, "a", l->va);
             jw_num(o, "b", l->vb);
-            jw_num(o, "change", l->vb - l->va);
-            if (l->va != 0) jw_num(o, "change_frac", l->vb / l->va - 1);
+            double change = l->vb - l->va, ratio = l->va != 0 ? l->vb / l->va : 0;
+            if (isfinite(change)) jw_num(o, "change", change);
+            if (l->va != 0 && isfinite(ratio)) jw_num(o, "change_frac", ratio - 1);
         } else {
             jw_str(o, "a", l->a);
             jw_str(o, "b", l->b);

@@ -1,0 +1,146 @@
+#include "support.h"
+
+#include "capacity.h"
+
+#include <stdio.h>
+
+static const projection *session(const char *work, const char *engine, const char *more) {
+    char json[4096];
+    snprintf(json, sizeof json,
+             "{\"schema\":\"ratecast.scenario/"
+             "1\",\"id\":\"t\",\"title\":\"t\",\"card\":\"qwen2.5-7b-instruct-q8_0-m3pro\","
+             "\"workload\":{%s,\"turn_shape\":\"delta_first\"},\"arms\":[{\"name\":\"a\",%s}],"
+             "\"assumptions\":["
+             "{\"term\":\"prefill_tok_s\",\"value\":1000,\"provenance\":\"assumed\",\"reason\":"
+             "\"test\"},"
+             "{\"term\":\"decode_tok_s\",\"value\":10,\"gain_per_seq_frac\":1,\"provenance\":"
+             "\"assumed\",\"reason\":\"test\"}%s]}",
+             work, engine, more);
+    return support_project_text(json);
+}
+#define W(K, H, P, in, out)                                                                        \
+    "\"K\":" #K ",\"H\":" #H ",\"P\":" #P ",\"turn_delta_in_tok\":" #in ",\"turn_out_tok\":" #out
+#define OWN "\"prefix_reuse\":\"per_slot\",\"batching\":\"continuous\""
+
+/* arrival-at-a-step-border-misses-it */
+Test(metrics, arrival_at_a_step_border_is_served_at_it) {
+    const arm_result *r =
+        &session(W(2, 1, 0, 100, 10) ",\"start_offsets_s\":[0,0.3]", OWN, "")->arms[0];
+    cr_expect_eq(r->sim.turns[1].start_ns, 300000000);
+    cr_expect_eq(r->sim.wall_ns, 1300000000);
+}
+
+/* constants-swap-ends */
+Test(metrics, a_constant_stands_at_its_end) {
+    const arm_result *r = &session(W(1, 1, 0, 100, 11), OWN,
+                                   ",{\"term\":\"constant_s\",\"value\":3,\"at\":\"start\",\"per\":"
+                                   "\"session\",\"provenance\":\"assumed\",\"reason\":\"t\"}"
+                                   ",{\"term\":\"constant_s\",\"value\":5,\"at\":\"end\",\"per\":"
+                                   "\"session\",\"provenance\":\"assumed\",\"reason\":\"t\"}")
+                               ->arms[0];
+    cr_expect_eq(r->sim.turns[0].first_ns, 3100000000);
+    cr_expect_eq(r->sim.turns[0].done_ns, 4100000000);
+    cr_expect_eq(r->sim.wall_ns, 9100000000);
+    cr_expect_eq(r->sim.other_ns, 8000000000);
+}
+
+/* micro-batch-remainder-dropped-in-mixed, mixed-without-decode-attention */
+Test(metrics, mixed_rows_by_hand) {
+    const projection *p = support_project_text(
+        "{\"schema\":\"ratecast.scenario/"
+        "1\",\"id\":\"t\",\"title\":\"t\",\"card\":\"qwen2-7b-like-q8_0-h200-split\","
+        "\"workload\":{\"K\":8,\"H\":1,\"P\":2000,\"turn_delta_in_tok\":64,\"turn_out_tok\":40,"
+        "\"turn_shape\":\"delta_first\"},"
+        "\"arms\":[{\"name\":\"a\",\"prefix_reuse\":\"per_slot\",\"batching\":\"continuous\","
+        "\"prefill\":\"mixed\",\"max_batch_tok\":2048}]}");
+    const cost *c = p->arms[0].cost;
+    const prefill_curve *q = cost_prefill_curve(c);
+    cr_assert_eq(q->n_ubatch, 512);
+    /* 5 rows of decode and 600 of a prompt at depth 1000: a full pass of 512 rows and one of 93 */
+    double passes = prefill_curve_step_s(q, 512) + prefill_curve_step_s(q, 93);
+    double attention = prefill_curve_attention_s(q, 600, 1000) +
+                       decode_curve_at(cost_decode_curve(c), 5).k_s * 5 * 3000;
+    int64_t got = cost_mixed_ns(c, 5, 5 * 3000, &(prompt_piece){600, 1000}, 1);
+    cr_expect_float_eq((double)got, (passes + attention) * 1e9, 1);
+}
+
+/* queue-wait-term-counts-the-own-prefill */
+Test(metrics, queue_wait_term) {
+    const arm_result *r =
+        &session(W(4, 1, 1000, 100, 11), OWN,
+                 ",{\"term\":\"queue_wait_in_wall\",\"provenance\":\"assumed\",\"reason\":\"t\"}")
+             ->arms[0];
+    cr_expect_eq(r->sim.other_ns, 6000000000, "0 + 1 + 2 + 3 prefixes of 1 s");
+}
+
+/* host-time-left-out-of-the-step */
+Test(metrics, host_time_is_in_every_step) {
+    const arm_result *r = &session(W(1, 1, 0, 100, 11), OWN,
+                                   ",{\"term\":\"host_step_s\",\"value\":0.01,\"provenance\":"
+                                   "\"assumed\",\"reason\":\"t\"}")
+                               ->arms[0];
+    cr_expect_eq(r->sim.decode_ns, 10 * (int64_t)110000000);
+}
+
+/* p95-is-p99 */
+Test(metrics, percentiles_by_hand) {
+    int64_t v[100];
+    for (int64_t i = 0; i < 100; i++) v[i] = i + 1;
+    percentiles p = percentiles_of_sorted(v, 100);
+    cr_expect_eq(p.n, 100);
+    cr_expect_eq(p.p50_ns, 50);
+    cr_expect_eq(p.p95_ns, 95);
+    cr_expect_eq(p.p99_ns, 99);
+    cr_expect_eq(p.max_ns, 100);
+    cr_expect_float_eq(p.mean_ns, 50.5, 1e-12);
+}
+
+/* gap-percentile-one-run-too-far: 20 gaps, 19 of 0.1 s and one of 0.2 s */
+Test(metrics, gap_percentiles_by_hand) {
+    const arm_result *r =
+        &session(W(2, 1, 0, 100, 11) ",\"start_offsets_s\":[0,0.25]", OWN, "")->arms[0];
+    cr_expect_eq(r->m.itl.n, 20);
+    cr_expect_eq(r->m.itl.p95_ns, 100000000);
+    cr_expect_eq(r->m.itl.p99_ns, 200000000);
+}
+
+/* ttft-from-the-start-of-the-prompt, cold-turns-are-the-first-k */
+Test(metrics, ttft_by_hand) {
+    /* lockstep, so turns do not overlap: cold prompts of 1 s each, warm ones of 101 tokens */
+    const arm_result *r = &session(W(2, 2, 900, 100, 11),
+                                   "\"prefix_reuse\":\"per_slot\",\"batching\":\"lockstep\"", "")
+                               ->arms[0];
+    cr_expect_eq(r->m.ttft_cold.n, 2);
+    cr_expect_eq(r->m.ttft_cold.p50_ns, 1000000000);
+    cr_expect_eq(r->m.ttft_cold.max_ns, 2000000000, "the second waits for the first");
+    cr_expect_eq(r->m.ttft_warm.p50_ns, 101000000);
+    cr_expect_eq(r->m.ttft_warm.max_ns, 202000000);
+    cr_expect_eq(r->m.ttft_all.n, 4);
+    cr_expect_eq(r->m.queue_wait.max_ns, 1000000000);
+}
+
+/* memory-takes-the-smaller-of-reserved-and-resident, slot-padding-rounded-down */
+Test(metrics, reserved_memory_counts) {
+    const arm_result *r = &session(W(2, 1, 0, 100, 11),
+                                   OWN ",\"kv_layout\":\"split\",\"context_tok\":1000,\"context_"
+                                       "scope\":\"total\",\"slot_pad_tok\":256",
+                                   "")
+                               ->arms[0];
+    cr_expect_eq(capacity_slot_tok(r->arm), 512, "1000 / 2 = 500, padded to 256");
+    cr_expect_eq(capacity_reserved_tok(r->arm), 1024);
+    const memory_use *m = &r->m.memory;
+    cr_expect_gt(m->kv_reserved_bytes, m->kv_resident_bytes);
+    cr_expect_eq(m->peak_bytes,
+                 m->weights_bytes + m->overhead_bytes + m->recurrent_bytes + m->kv_reserved_bytes);
+}
+
+/* pool-counts-the-prefix-per-agent */
+Test(metrics, a_pool_holds_a_shared_prefix_once) {
+    const projection *p =
+        session(W(4, 1, 1000, 100, 11),
+                "\"prefix_reuse\":\"shared\",\"batching\":\"continuous\",\"kv_layout\":\"unified\","
+                "\"context_tok\":2000,\"context_scope\":\"total\"",
+                "");
+    cr_expect_eq(capacity_spare_tok(p->arms[0].arm, &p->scenario->work, support_arena()),
+                 2000 - 1000 - 4 * 111);
+}
