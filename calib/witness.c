@@ -3,9 +3,9 @@
 #include "base/jsonr.h"
 #include "base/stat.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -358,6 +358,7 @@ static void keep_turn(reader *r, const witness_run *run, const witness_turn *t, 
 }
 
 static void warn(reader *r, const char *text) {
+    assert(r->warnings); /* made by read_runs, for as many as there can be */
     if (text)
         r->warnings[r->warnings_n++] = text;
     else

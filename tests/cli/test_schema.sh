@@ -69,7 +69,8 @@ def undescribed(node, path=""):
 SCENARIO = schema("scenarios/scenario.schema.json")
 RESULT = schema("reports/result.schema.json")
 CARD = schema("rates/rate-card.schema.json")
-for name, v in (("scenario", SCENARIO), ("result", RESULT), ("rate-card", CARD)):
+WITNESS = schema("calib/witness.schema.json")
+for name, v in (("scenario", SCENARIO), ("result", RESULT), ("rate-card", CARD), ("witness", WITNESS)):
     judge(f"{name}.schema.json describes every field", not list(undescribed(v.schema)), list(undescribed(v.schema)))
 
 # ---- shipped files ----
@@ -92,6 +93,20 @@ for path, doc in cards:
     judge("file is named for its id", os.path.basename(path) == doc["id"] + ".json", path)
 for path, doc in scenarios:
     judge(os.path.relpath(path, REPO), not complaint(SCENARIO, doc), complaint(SCENARIO, doc))
+
+# ---- witnessed runs, where recordings are at hand ----
+
+recorded = os.path.join(os.environ.get("RATECAST_SHARED", os.path.join(REPO, "../shared")), "witness/llamacpp")
+lines = []
+for path in [os.path.join(recorded, "runs.jsonl"), *sorted(glob.glob(os.path.join(recorded, "sessions/*.jsonl")))]:
+    if os.path.exists(path):
+        with open(path, "rb") as f:  # NUL bytes: a damaged copy
+            lines += [(path, line) for line in f.read().replace(b"\0", b"").splitlines()]
+if lines:
+    bad = [f"{path}: {why}" for path, line in lines if (why := complaint(WITNESS, json.loads(line)))]
+    judge(f"{len(lines)} lines of witnessed runs", not bad, bad[:1])
+else:
+    print("SKIPPED: no witnessed runs here (set RATECAST_SHARED to the shared folder)")
 
 # ---- results ----
 
