@@ -5,27 +5,21 @@
 #include <gsl/gsl_blas.h>
 #include <gsl/gsl_multifit_nlinear.h>
 #include <math.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { PER_RUN = 4, SCRATCH_MIB = 512, MAX_ROUNDS = 25 };
 
-/* Candidates in the order in which they are dropped from the end when there are too few runs.
- * `start_s` is where the search begins, and a weak prior (PRIOR_WEIGHT) keeps a term there that the
- * runs say little about. */
+/* Candidates in the order in which they are taken while there are runs for them. `start_s` is where
+ * the search begins, and a weak prior (PRIOR_WEIGHT) keeps a term there that the runs say little
+ * about. */
 static const struct candidate {
-    const char *name;
+    size_t term; /* index into HOST_TERM_NAMES */
     double start_s;
-    size_t offset;
     bool needs_batches; /* only runs with several agents tell it */
-} CANDIDATES[HOST_PARAMS_MAX] = {
-    {"sample_s", 4e-4, offsetof(host_terms, sample_s), false},
-    {"request_s", 1e-3, offsetof(host_terms, request_s), false},
-    {"shape_s", 5e-3, offsetof(host_terms, shape_s), false},
-    {"sample_s_per_row", 3e-5, offsetof(host_terms, sample_s_per_row), true},
-    {"graph_s", 7e-3, offsetof(host_terms, graph_s), true},
-    {"request_s_per_tok", 3e-7, offsetof(host_terms, request_s_per_tok), false},
+} CANDIDATES[HOST_FITTED_N] = {
+    {0, 4e-4, false}, {4, 1e-3, false}, {2, 5e-3, false},
+    {1, 3e-5, true},  {3, 7e-3, true},  {5, 3e-7, false},
 };
 static const double PRIOR_WEIGHT = 0.05;
 /* How much a relative error of each figure counts: the wall first; TTFT and ITL are noisier and say
@@ -46,8 +40,7 @@ static host_terms terms_at(const problem *q, const double *log_x) {
     t.known = true;
     for (size_t i = 0; i < q->params_n; i++) {
         double x = fmax(fmin(log_x[i], 6), -12);
-        double *field = (double *)((char *)&t + q->params[i]->offset);
-        *field = q->params[i]->start_s * exp(x);
+        *host_term_at(&t, q->params[i]->term) = q->params[i]->start_s * exp(x);
     }
     return t;
 }
@@ -158,14 +151,15 @@ static size_t choose(const replay *const *runs, size_t n, const struct candidate
         if (K > hi) hi = K;
     }
     *dropped = "";
-    for (size_t i = 0; i < HOST_PARAMS_MAX; i++) {
+    for (size_t i = 0; i < HOST_FITTED_N; i++) {
         bool told = !CANDIDATES[i].needs_batches || (hi > 1 && hi > lo);
         if (told && count + 1 < n)
             out[count++] = &CANDIDATES[i];
         else
-            *dropped = arena_printf(
-                mem, "%s%s%s (%s)", *dropped, (*dropped)[0] ? ", " : "", CANDIDATES[i].name,
-                told ? "add a calibrate run" : "add a calibrate run with another K");
+            *dropped =
+                arena_printf(mem, "%s%s%s (%s)", *dropped, (*dropped)[0] ? ", " : "",
+                             HOST_TERM_NAMES[CANDIDATES[i].term],
+                             told ? "add a calibrate run" : "add a calibrate run with another K");
     }
     return count;
 }
@@ -174,7 +168,7 @@ static size_t choose(const replay *const *runs, size_t n, const struct candidate
  * width. */
 static void leave_one_out(problem *q, const double *x, double *loo) {
     for (size_t i = 0; i < q->runs_n && !q->e->code; i++) {
-        double y[HOST_PARAMS_MAX];
+        double y[HOST_FITTED_N];
         memcpy(y, x, sizeof y);
         q->left_out = i;
         if (q->runs_n > q->params_n && solve(q, y, 4, NULL) == OK) {
@@ -185,15 +179,8 @@ static void leave_one_out(problem *q, const double *x, double *loo) {
     q->left_out = q->runs_n;
 }
 
-static void set_spread(host_fit *f, const double *loo) {
-    double sum = 0;
-    for (size_t i = 0; i < f->runs_n; i++) sum += loo[i] * loo[i];
-    /* identical runs differ by about 2 % on their own: no fit of few runs is better than that */
-    f->terms.wall_spread_frac = fmax(sqrt(sum / (double)f->runs_n), 0.02);
-}
-
-static err_code report(problem *q, const double *x, const double *variance, arena *mem,
-                       host_fit *out) {
+static err_code report(problem *q, const double *x, const double *variance,
+                       double repeat_spread_frac, arena *mem, host_fit *out) {
     const char **ids = ARENA_ARRAY(mem, const char *, q->runs_n);
     double *residual = ARENA_ARRAY(mem, double, q->runs_n),
            *loo = ARENA_ARRAY(mem, double, q->runs_n);
@@ -207,8 +194,7 @@ static err_code report(problem *q, const double *x, const double *variance, aren
         out->card_only_mean_frac += fabs(wall_error(q, &none, i)) / (double)q->runs_n;
     }
     for (size_t i = 0; i < q->params_n; i++) {
-        out->names[i] = q->params[i]->name;
-        out->stderr_frac[i] = sqrt(fmax(variance[i], 0));
+        out->terms.stderr_frac[q->params[i]->term] = sqrt(fmax(variance[i], 0));
     }
     leave_one_out(q, x, loo);
     out->params_n = q->params_n;
@@ -216,21 +202,21 @@ static err_code report(problem *q, const double *x, const double *variance, aren
     out->run_ids = ids;
     out->residual_frac = residual;
     out->loo_frac = loo;
-    set_spread(out, loo);
-    out->terms.runs_n = (int64_t)q->runs_n;
+    out->terms.repeat_spread_frac = repeat_spread_frac;
     out->terms.prov = PROV_DERIVED;
     return q->e->code;
 }
 
-err_code host_fit_run(const replay *const *runs, size_t n, arena *mem, host_fit *out, err *e) {
+err_code host_fit_run(const replay *const *runs, size_t n, double repeat_spread_frac, arena *mem,
+                      host_fit *out, err *e) {
     *out = (host_fit){0};
     if (n < 2)
         return err_set(e, E_REFUSED, "fit",
                        "found %zu calibrate run of these cards, host terms need two or more (fewer "
                        "terms than runs)",
                        n);
-    const struct candidate *params[HOST_PARAMS_MAX];
-    double x[HOST_PARAMS_MAX] = {0}, variance[HOST_PARAMS_MAX] = {0};
+    const struct candidate *params[HOST_FITTED_N];
+    double x[HOST_FITTED_N] = {0}, variance[HOST_FITTED_N] = {0};
     problem q = {.runs = runs, .runs_n = n, .left_out = n, .params = params, .e = e};
     q.params_n = choose(runs, n, params, &out->dropped, mem);
     q.fixed.client_gap_s = client_gap_s(runs, n);
@@ -239,7 +225,7 @@ err_code host_fit_run(const replay *const *runs, size_t n, arena *mem, host_fit 
     q.fixed.slot_save_s_per_tok = 0.140 / 4096;
     q.fixed.slot_restore_s_per_tok = 0.065 / 4096;
     if (solve(&q, x, MAX_ROUNDS, variance)) return e->code;
-    return report(&q, x, variance, mem, out);
+    return report(&q, x, variance, repeat_spread_frac, mem, out);
 }
 
 double host_fit_overhead_bytes(const replay *const *runs, size_t n, const card *c) {

@@ -10,13 +10,9 @@
 
 #include "calib/replay.h"
 
-enum { HOST_PARAMS_MAX = 6 };
-
 typedef struct host_fit {
     host_terms terms;
     size_t params_n, runs_n;
-    const char *names[HOST_PARAMS_MAX];  /* of the fitted terms */
-    double stderr_frac[HOST_PARAMS_MAX]; /* relative standard error of each */
     const char *
         dropped; /* terms that these runs do not identify, and what would; "" when all are fitted */
     const char *const *run_ids;
@@ -25,11 +21,12 @@ typedef struct host_fit {
     double card_only_mean_frac;  /* mean |error| of the walls without host terms */
 } host_fit;
 
-/* `runs` are those to fit to, none excluded. E_REFUSED: fewer than two runs. */
+/* `runs` are those to fit to, none excluded. `repeat_spread_frac`: standard deviation of identical
+ * runs, from elsewhere. E_REFUSED: fewer than two runs. */
 /* Runtime buffers on the device: the median of what runs of `c` used beside weights and KV; 0: no
  * run of it says. */
 double host_fit_overhead_bytes(const replay *const *runs, size_t n, const card *c);
-MUST_USE err_code host_fit_run(const replay *const *runs, size_t n, arena *mem, host_fit *out,
-                               err *e);
+MUST_USE err_code host_fit_run(const replay *const *runs, size_t n, double repeat_spread_frac,
+                               arena *mem, host_fit *out, err *e);
 
 #endif

@@ -93,7 +93,9 @@ static err_code project(const replay *r, score_run *out, err *e) {
         out->card_only_wall_s = (double)sim.wall_ns / 1e9;
     const host_terms *host = &r->card->fitted_host;
     if (replay_run(r, host, scratch, &sim, &m, e) == OK) {
-        double spread = host->known ? host->wall_spread_frac : 0;
+        double spread = 0;
+        if (wall_spread_frac(r->arm, r->work, r->cost, host, sim.wall_ns, &spread, e))
+            return e->code;
         out->wall_s = (double)sim.wall_ns / 1e9;
         out->lo_s = out->wall_s * exp(-Z90 * spread);
         out->hi_s = out->wall_s * exp(Z90 * spread);

@@ -211,31 +211,42 @@ static void read_engine_and_machine(jr root, card *c) {
     }
 }
 
+const char *const HOST_TERM_NAMES[] = {"sample_s",  "sample_s_per_row",  "shape_s", "graph_s",
+                                       "request_s", "request_s_per_tok", NULL};
+
+double *host_term_at(host_terms *t, size_t i) {
+    double *const fields[HOST_FITTED_N] = {&t->sample_s,  &t->sample_s_per_row,
+                                           &t->shape_s,   &t->graph_s,
+                                           &t->request_s, &t->request_s_per_tok};
+    return fields[i];
+}
+
 /* Terms that `ratecast fit` wrote; a card may live without them. */
 static void read_host_terms(jr root, card *c) {
-    jr h = jr_get(root, "host_terms");
+    jr h = jr_get(root, "host_terms"), se = jr_get(h, "stderr_frac");
     if (!jr_present(h)) return;
-    jr_keys(h, "sample_s sample_s_per_row shape_s graph_s request_s request_s_per_tok client_gap_s "
-               "slot_save_s_per_tok slot_restore_s_per_tok wall_spread_frac device_overhead_bytes "
-               "runs provenance source");
+    jr_keys(h, "sample_s sample_s_per_row shape_s graph_s request_s request_s_per_tok stderr_frac "
+               "client_gap_s "
+               "slot_save_s_per_tok slot_restore_s_per_tok device_overhead_bytes "
+               "repeat_spread_frac runs provenance "
+               "source");
     static const double MAX_S = 100;
     host_terms *t = &c->fitted_host;
     t->known = true;
-    t->sample_s = jr_num_or(h, "sample_s", 0, MAX_S, 0);
-    t->sample_s_per_row = jr_num_or(h, "sample_s_per_row", 0, MAX_S, 0);
-    t->shape_s = jr_num_or(h, "shape_s", 0, MAX_S, 0);
-    t->graph_s = jr_num_or(h, "graph_s", 0, MAX_S, 0);
-    t->request_s = jr_num_or(h, "request_s", 0, MAX_S, 0);
-    t->request_s_per_tok = jr_num_or(h, "request_s_per_tok", 0, MAX_S, 0);
+    for (size_t i = 0; i < HOST_FITTED_N; i++) {
+        *host_term_at(t, i) = jr_num_or(h, HOST_TERM_NAMES[i], 0, MAX_S, 0);
+        t->stderr_frac[i] = jr_present(se) ? jr_num_or(se, HOST_TERM_NAMES[i], 0, 1000, 0) : 0;
+    }
+    if (jr_present(se))
+        jr_keys(se, "sample_s sample_s_per_row shape_s graph_s request_s request_s_per_tok");
     t->client_gap_s = jr_num_or(h, "client_gap_s", 0, MAX_S, 0);
     t->slot_save_s_per_tok = jr_num_or(h, "slot_save_s_per_tok", 0, MAX_S, 0);
     t->slot_restore_s_per_tok = jr_num_or(h, "slot_restore_s_per_tok", 0, MAX_S, 0);
-    t->wall_spread_frac = jr_num_or(h, "wall_spread_frac", 0, 10, 0);
     t->device_overhead_bytes =
         (double)jr_int_or(h, "device_overhead_bytes", 0, (int64_t)BYTES_MAX, 0);
+    t->repeat_spread_frac = jr_num_or(h, "repeat_spread_frac", 0, 10, 0);
     size_t n;
     (void)jr_str_array(h, "runs", &n);
-    t->runs_n = (int64_t)n;
     t->prov = (prov)jr_enum(h, "provenance", PROV_NAMES);
     t->source = jr_str(h, "source");
 }

@@ -51,24 +51,28 @@ typedef enum kv_layout { KV_LAYOUT_UNSTATED, KV_LAYOUT_SPLIT, KV_LAYOUT_UNIFIED 
 
 /* Time that an engine spends outside the device, fitted from witnessed runs (`ratecast fit`);
  * smooth in the number of rows, one set for an engine on a machine. */
+enum { HOST_FITTED_N = 6 };
+
 typedef struct host_terms {
     bool known;
     double sample_s;         /* per sampled token, slot by slot */
-    double sample_s_per_row; /* more of it for each row of the batch */
-    double shape_s;          /* first use of a prompt shape (a micro-batch that is not full) */
-    double graph_s;   /* change of the set of decoding slots, spread over the next two steps */
+    double sample_s_per_row; /* more of it for each row that is sampled in the iteration */
+    double shape_s;   /* first use of a shape: a call with prompt rows that is no full batch */
+    double graph_s;   /* change of the set of decoding slots, over the next two steps */
     double request_s; /* taking up a request */
-    double request_s_per_tok; /* more of it for each prompt token */
-    double client_gap_s;      /* end of a turn to the client's next request, tool latency apart */
+    double request_s_per_tok;          /* more of it for each prompt token */
+    double stderr_frac[HOST_FITTED_N]; /* relative standard error of each of these, in this order */
+    double client_gap_s; /* last token of a turn to the client's next request, tool latency apart */
     double slot_save_s_per_tok, slot_restore_s_per_tok;
-    double wall_spread_frac; /* standard deviation of what is left: leave-one-run-out errors of the
-                                wall-clock */
-    double device_overhead_bytes; /* runtime buffers on the device beside weights and KV; 0: not
-                                     seen */
-    int64_t runs_n;
+    double device_overhead_bytes; /* runtime buffers beside weights and KV; 0: not seen */
+    double repeat_spread_frac;    /* standard deviation of the wall-clock of identical runs */
     prov prov;
     const char *source;
 } host_terms;
+
+/* The six fitted terms by name, in the order of stderr_frac. */
+extern const char *const HOST_TERM_NAMES[]; /* NULL-terminated */
+double *host_term_at(host_terms *t, size_t i);
 
 /* Numbers that a card may lack are 0 (sizes, counts, rates) or -1 where 0 means something. */
 typedef struct card {

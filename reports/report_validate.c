@@ -233,21 +233,14 @@ void report_validate_json(const score *s, const witness *w, buf *out) {
 
 void report_fit_text(const host_fit *f, const card *c, arena *mem, buf *out) {
     static const char *const HEAD[] = {"run", "wall error %", "left out %"};
-    const double *value[] = {&f->terms.sample_s,  &f->terms.sample_s_per_row,
-                             &f->terms.shape_s,   &f->terms.graph_s,
-                             &f->terms.request_s, &f->terms.request_s_per_tok};
-    static const char *const NAMES[] = {"sample_s", "sample_s_per_row", "shape_s",
-                                        "graph_s",  "request_s",        "request_s_per_tok"};
+    host_terms h = f->terms;
     buf_addf(out, "host terms of %s, %zu terms from %zu calibrate runs [DERIVED]\n\n", c->id,
              f->params_n, f->runs_n);
-    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
-        double se = 0;
-        for (size_t k = 0; k < f->params_n; k++)
-            if (strcmp(f->names[k], NAMES[i]) == 0) se = f->stderr_frac[k];
-        if (*value[i] > 0)
-            buf_addf(out, "- %s = %.4g ms (± %.0f %%)\n", NAMES[i], *value[i] * 1e3, 100 * se);
-    }
-    buf_addf(out, "- client_gap_s = %.4g ms (seen between turns)\n", f->terms.client_gap_s * 1e3);
+    for (size_t i = 0; i < HOST_FITTED_N; i++)
+        if (*host_term_at(&h, i) > 0)
+            buf_addf(out, "- %s = %.4g ms (± %.0f %%)\n", HOST_TERM_NAMES[i],
+                     *host_term_at(&h, i) * 1e3, 100 * h.stderr_frac[i]);
+    buf_addf(out, "- client_gap_s = %.4g ms (seen between turns)\n", h.client_gap_s * 1e3);
     if (f->dropped[0]) buf_addf(out, "\nNot identified by these runs: %s\n", f->dropped);
     buf_add(out, "\n");
     table *t = table_new(mem, 3);
@@ -258,8 +251,8 @@ void report_fit_text(const host_fit *f, const card *c, arena *mem, buf *out) {
         table_row(t, row);
     }
     table_markdown(t, out);
-    buf_addf(out,
-             "\ncard only: mean error %.1f %%; spread of the left-out errors %.1f %%, from which "
-             "intervals are made\n",
-             100 * f->card_only_mean_frac, 100 * f->terms.wall_spread_frac);
+    buf_addf(
+        out,
+        "\ncard only: mean error %.1f %%; identical runs differ by %.1f %% (standard deviation)\n",
+        100 * f->card_only_mean_frac, 100 * f->terms.repeat_spread_frac);
 }

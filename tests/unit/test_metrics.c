@@ -59,7 +59,7 @@ Test(metrics, mixed_rows_by_hand) {
     /* 5 rows of decode and 600 of a prompt at depth 1000: a full pass of 512 rows and one of 93 */
     double passes = prefill_curve_step_s(q, 512) + prefill_curve_step_s(q, 93);
     double attention = prefill_curve_attention_s(q, 600, 1000) +
-                       decode_curve_at(cost_decode_curve(c), 5).k_s * 5 * 3000;
+                       decode_curve_at(cost_decode_curve(c), 5).own_s * 5 * 3000;
     int64_t got = cost_mixed_ns(c, 5, 5 * 3000, &(prompt_piece){600, 1000}, 1);
     cr_expect_float_eq((double)got, (passes + attention) * 1e9, 1);
 }
