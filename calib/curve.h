@@ -60,7 +60,7 @@ typedef struct prefill_curve {
     double floor_s;          /* no step is faster: a(1), one pass over the weights; 0: not known */
     int64_t rows_min_tok;    /* smallest measured prefill */
     int64_t context_max_tok; /* largest measured depth + new tokens */
-    double worst_residual_frac; /* of the fit, over the points used */
+    double median_residual_frac, worst_residual_frac; /* of the fit, over the points used */
 } prefill_curve;
 
 /* `decode` may be NULL (a prefill-only card). `k1_declared_s` as above. Least squares over all used

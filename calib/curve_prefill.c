@@ -15,13 +15,12 @@ enum { UBATCH_DEFAULT = 512, KNOTS_MAX = 128, CELLS_MAX = 4096 };
 /* One (length, depth): repetitions of all points with that key are pooled before the warm sample is
  * taken, so that a single cold cell of one tool does not stand beside the warm one of another. */
 typedef struct cell {
-    int64_t n_tok, depth_tok;
+    int64_t n_tok, depth_tok, n_ubatch; /* the micro-batch that it was measured with */
     double s;
 } cell;
 
-static bool usable(const prefill_point *p, int64_t n_ubatch) {
-    return !p->origin.excluded && p->n_prompt_tok > 0 && p->batch_n == 1 &&
-           (p->n_ubatch == 0 || p->n_ubatch == n_ubatch);
+static bool usable(const prefill_point *p) {
+    return !p->origin.excluded && p->n_prompt_tok > 0 && p->batch_n == 1;
 }
 
 static int cmp_point(const void *a, const void *b) {
@@ -29,11 +28,13 @@ static int cmp_point(const void *a, const void *b) {
                         *y = *(const prefill_point *const *)b;
     if (x->n_prompt_tok != y->n_prompt_tok) return x->n_prompt_tok < y->n_prompt_tok ? -1 : 1;
     if (x->depth_tok != y->depth_tok) return x->depth_tok < y->depth_tok ? -1 : 1;
+    if (x->n_ubatch != y->n_ubatch) return x->n_ubatch < y->n_ubatch ? -1 : 1;
     return (x > y) - (x < y);
 }
 
 static bool same_key(const prefill_point *a, const prefill_point *b) {
-    return a->n_prompt_tok == b->n_prompt_tok && a->depth_tok == b->depth_tok;
+    return a->n_prompt_tok == b->n_prompt_tok && a->depth_tok == b->depth_tok &&
+           a->n_ubatch == b->n_ubatch;
 }
 
 /* Sorted cells, one a key. Returns NULL when memory is short. */
@@ -42,7 +43,7 @@ static cell *pool_cells(const card *c, int64_t n_ubatch, arena *mem, size_t *n) 
     cell *cells = ARENA_ARRAY(mem, cell, c->prefill_n);
     size_t used = 0, samples = 1;
     for (size_t i = 0; p && i < c->prefill_n; i++)
-        if (usable(&c->prefill[i], n_ubatch)) {
+        if (usable(&c->prefill[i])) {
             p[used++] = &c->prefill[i];
             samples += c->prefill[i].origin.samples_n + 1;
         }
@@ -57,7 +58,9 @@ static cell *pool_cells(const card *c, int64_t n_ubatch, arena *mem, size_t *n) 
             if (o->samples_n == 0) pool[m++] = p[j]->s;
             for (size_t k = 0; k < o->samples_n; k++) pool[m++] = o->samples_s[k];
         }
-        cells[(*n)++] = (cell){p[i]->n_prompt_tok, p[i]->depth_tok, card_warm_sample_s(pool, m)};
+        cells[(*n)++] =
+            (cell){p[i]->n_prompt_tok, p[i]->depth_tok, p[i]->n_ubatch ? p[i]->n_ubatch : n_ubatch,
+                   card_warm_sample_s(pool, m)};
         i = j;
     }
     return cells;
@@ -65,24 +68,22 @@ static cell *pool_cells(const card *c, int64_t n_ubatch, arena *mem, size_t *n) 
 
 /* ---- knots ---- */
 
-/* Row counts that get a T of their own: measured lengths up to the micro-batch, and the micro-batch
- * itself once a longer prompt was measured; below the smallest of them the decode steps stand in (T
- * is one curve of rows). */
+/* Row counts that get a T of their own: measured lengths up to the micro-batch of their
+ * measurement, and that micro-batch itself once a longer prompt was measured; below the smallest of
+ * them the decode steps stand in (T is one curve of rows). */
 static void make_knots(const cell *cells, size_t n, const decode_curve *d, prefill_curve *p,
-                       double *rows_n, double *T_s) {
-    double ub = (double)p->n_ubatch, first = HUGE_VAL;
-    for (size_t i = 0; i < n; i++) first = fmin(first, fmin((double)cells[i].n_tok, ub));
+                       double *rows_n, double *T_s, double *scratch) {
+    for (size_t i = 0; i < n; i++)
+        scratch[i] = fmin((double)cells[i].n_tok, (double)cells[i].n_ubatch);
+    stat_sort_f64(scratch, n);
     p->n = 0;
-    for (size_t i = 0; d && i < d->n && d->batch_n[i] < first; i++) {
+    for (size_t i = 0; d && i < d->n && d->batch_n[i] < scratch[0]; i++) {
         rows_n[p->n] = d->batch_n[i];
         T_s[p->n++] = d->a_s[i];
     }
     p->anchors_n = p->n;
-    for (size_t i = 0; i < n; i++) { /* cells are sorted by length */
-        double rows = fmin((double)cells[i].n_tok, ub);
-        if (p->n > p->anchors_n && rows_n[p->n - 1] >= rows) continue;
-        rows_n[p->n++] = rows;
-    }
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 || scratch[i] != scratch[i - 1]) rows_n[p->n++] = scratch[i];
     p->rows_n = rows_n;
     p->T_s = T_s;
 }
@@ -137,7 +138,7 @@ static double pair_count(int64_t n_tok, int64_t depth_tok) {
 
 static void design_row(const design *g, const cell *c, double k1_declared_s, double *row,
                        double *rhs) {
-    int64_t ub = g->p->n_ubatch;
+    int64_t ub = c->n_ubatch;
     memset(row, 0, g->params * sizeof *row);
     *rhs = c->s;
     add_steps(g, row, rhs, (double)ub, (double)(c->n_tok / ub));
@@ -197,17 +198,32 @@ static bool fit(const cell *cells, size_t n, double k1_declared_s, double *T_s, 
     return false;
 }
 
-/* Attention is identifiable when the work per step varies: two depths, or two lengths beyond the
- * micro-batch. */
-static bool sees_attention(const cell *cells, size_t n, int64_t ub) {
+/* Attention is identifiable when the work per step varies: one length at two depths, or two lengths
+ * beyond the micro-batch. Cells are sorted by length, then depth. */
+static bool sees_attention(const cell *cells, size_t n) {
     size_t longer = 0;
     for (size_t i = 0; i < n; i++) {
-        longer += cells[i].depth_tok == 0 && cells[i].n_tok >= ub;
-        for (size_t j = 0; j < i; j++)
-            if (cells[i].n_tok == cells[j].n_tok)
-                return true; /* another depth: keys are distinct */
+        bool again = i > 0 && cells[i].n_tok == cells[i - 1].n_tok;
+        if (again && cells[i].depth_tok != cells[i - 1].depth_tok) return true;
+        longer += cells[i].depth_tok == 0 && cells[i].n_tok >= cells[i].n_ubatch && !again;
     }
     return longer >= 2;
+}
+
+/* `residual` has room for n values. */
+static void describe(const cell *cells, size_t n, double *residual, prefill_curve *p) {
+    p->rows_min_tok = cells[0].n_tok;
+    for (size_t i = 0; i < n; i++) {
+        prefill_curve as_measured = *p;
+        as_measured.n_ubatch = cells[i].n_ubatch;
+        int64_t context = cells[i].n_tok + cells[i].depth_tok;
+        if (context > p->context_max_tok) p->context_max_tok = context;
+        residual[i] = fabs(
+            prefill_curve_s(&as_measured, cells[i].n_tok, cells[i].depth_tok) / cells[i].s - 1);
+    }
+    stat_sort_f64(residual, n);
+    p->median_residual_frac = residual[stat_rank(n, 500000)];
+    p->worst_residual_frac = residual[n - 1];
 }
 
 err_code prefill_curve_fit(const card *c, const decode_curve *decode, double k1_declared_s,
@@ -217,20 +233,21 @@ err_code prefill_curve_fit(const card *c, const decode_curve *decode, double k1_
     size_t n = 0, knots = c->prefill_n + 1 + (decode ? decode->n : 0);
     const cell *cells = pool_cells(c, out->n_ubatch, mem, &n);
     double *rows_n = ARENA_ARRAY(mem, double, knots), *T_s = ARENA_ARRAY(mem, double, knots);
-    if (!cells || !rows_n || !T_s)
+    double *lengths = ARENA_ARRAY(mem, double, knots);
+    if (!cells || !rows_n || !T_s || !lengths)
         return err_set(e, E_LIMIT, c->id, "does not fit the memory budget");
     if (n == 0)
         return err_set(e, E_REFUSED, c->id,
                        "card has no prefill point with a stated length: measure `llama-bench -n 0 "
                        "-p 128,512,4096 -d "
                        "0,4096` or declare prefill_tok_s");
-    if (k1_declared_s < 0 && !sees_attention(cells, n, out->n_ubatch))
+    if (k1_declared_s < 0 && !sees_attention(cells, n))
         return err_set(e, E_REFUSED, c->id,
                        "prefill is measured at one length and depth only, so attention over "
                        "context is not known: "
                        "measure `llama-bench -n 0 -p 128,512,4096 -d 0,4096` or declare "
                        "prefill_context_s_per_tok2");
-    make_knots(cells, n, decode, out, rows_n, T_s);
+    make_knots(cells, n, decode, out, rows_n, T_s, lengths);
     if (n > CELLS_MAX || out->n - out->anchors_n > KNOTS_MAX)
         return err_set(e, E_LIMIT, c->id,
                        "found %zu prefill cells with %zu lengths up to the micro-batch, expected "
@@ -239,13 +256,7 @@ err_code prefill_curve_fit(const card *c, const decode_curve *decode, double k1_
     if (!fit(cells, n, k1_declared_s, T_s, out))
         return err_set(e, E_REFUSED, c->id, "the %zu prefill points fit no step-time curve", n);
     out->floor_s = decode && decode->batch_n[0] == 1 ? decode->a_s[0] : 0;
-    out->rows_min_tok = cells[0].n_tok;
-    for (size_t i = 0; i < n; i++) {
-        int64_t context = cells[i].n_tok + cells[i].depth_tok;
-        if (context > out->context_max_tok) out->context_max_tok = context;
-        double model = prefill_curve_s(out, cells[i].n_tok, cells[i].depth_tok);
-        out->worst_residual_frac = fmax(out->worst_residual_frac, fabs(model / cells[i].s - 1));
-    }
+    describe(cells, n, lengths, out);
     return OK;
 }
 

@@ -160,27 +160,3 @@ err_code replay_run(const replay *r, const host_terms *host, arena *scratch, sim
     if (llama_server_run(r->arm, r->work, r->cost, host, scratch, sim, e)) return e->code;
     return metrics_of(sim, r->arm, r->work, r->cost, scratch, m, e);
 }
-
-err_code wall_spread_frac(const arm *a, const workload *w, const cost *c, const host_terms *host,
-                          int64_t wall_ns, double *out, err *e) {
-    enum { SCRATCH_MIB = 512 };
-    double sum = 0;
-    *out = 0;
-    if (!host->known || wall_ns <= 0) return OK;
-    for (size_t i = 0; i < HOST_FITTED_N; i++) {
-        host_terms t = *host;
-        sim_result sim;
-        if (*host_term_at(&t, i) <= 0 || t.stderr_frac[i] <= 0) continue;
-        *host_term_at(&t, i) *= 1 + t.stderr_frac[i];
-        arena *scratch = arena_new((size_t)SCRATCH_MIB << 20);
-        if (!scratch) return err_set(e, E_NOMEM, a->name, "out of memory");
-        if (llama_server_run(a, w, c, &t, scratch, &sim, e) == OK) {
-            double moved = (double)sim.wall_ns / (double)wall_ns - 1;
-            sum += moved * moved;
-        }
-        arena_free(scratch);
-        if (e->code) return e->code;
-    }
-    *out = sqrt(sum + host->repeat_spread_frac * host->repeat_spread_frac);
-    return OK;
-}

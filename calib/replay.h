@@ -40,11 +40,6 @@ typedef struct replay {
 MUST_USE err_code replay_set(const witness *w, const card *const *cards, size_t cards_n,
                              bool summaries, arena *mem, replay **out, err *e);
 
-/* Standard deviation of a projected wall, relative: each host term moved by its standard error, and
- * what identical runs differ by anyway. Replays the run once for each term. */
-MUST_USE err_code wall_spread_frac(const arm *a, const workload *w, const cost *c,
-                                   const host_terms *host, int64_t wall_ns, double *out, err *e);
-
 /* Runs one replay. `host` NULL: card only. */
 MUST_USE err_code replay_run(const replay *r, const host_terms *host, arena *scratch,
                              sim_result *sim, metrics *m, err *e);

@@ -1,5 +1,7 @@
 #include "score.h"
 
+#include "llama_server.h"
+
 #include "base/stat.h"
 
 #include <math.h>
@@ -94,7 +96,7 @@ static err_code project(const replay *r, score_run *out, err *e) {
     const host_terms *host = &r->card->fitted_host;
     if (replay_run(r, host, scratch, &sim, &m, e) == OK) {
         double spread = 0;
-        if (wall_spread_frac(r->arm, r->work, r->cost, host, sim.wall_ns, &spread, e))
+        if (llama_server_wall_spread_frac(r->arm, r->work, r->cost, host, sim.wall_ns, &spread, e))
             return e->code;
         out->wall_s = (double)sim.wall_ns / 1e9;
         out->lo_s = out->wall_s * exp(-Z90 * spread);

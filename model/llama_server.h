@@ -34,4 +34,10 @@
 MUST_USE err_code llama_server_run(const arm *a, const workload *w, const cost *c,
                                    const host_terms *host, arena *mem, sim_result *out, err *e);
 
+/* Standard deviation of a projected wall, relative: each host term moved by its standard error, and
+ * what identical runs differ by anyway. Replays the run once for each term. */
+MUST_USE err_code llama_server_wall_spread_frac(const arm *a, const workload *w, const cost *c,
+                                                const host_terms *host, int64_t wall_ns,
+                                                double *out, err *e);
+
 #endif

@@ -16,7 +16,11 @@ typedef struct arm_result {
     const cost *cost;
     sim_result sim;
     metrics m;
-    prov time_prov;      /* of wall-clock, TTFT and rates: weakest input, at best modeled */
+    prov time_prov; /* of wall-clock, TTFT and rates: weakest input, at best modeled */
+    bool
+        has_interval; /* 90 % interval of the wall-clock, from the fits; declared rates have none */
+    int64_t wall_lo_ns, wall_hi_ns;
+    const char *interval_from;
     int64_t k_in_budget; /* largest K whose peak fits memory_budget_bytes; -1: no budget given */
     bool k_capped;       /* the search stopped at its limit, more may fit */
     const char *const *extrapolations; /* "decode at 16 sequences (measured: 1 to 5)" */

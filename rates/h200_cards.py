@@ -199,6 +199,10 @@ def build_card(raw_dir, card_id, title, model, layout, threads, names, note):
                     decode.append(second)
             except KeyError as err:
                 refuse("%s: no field %s" % (place, err))
+    if layout == "unified":  # llama-bench runs one sequence in a KV cache of its own
+        for point in decode:
+            if "_lb_" in point["source"]:
+                point["excluded"] = "one sequence without unified KV: another attention kernel"
     need(len(facts) == 1, card_id, "model size or parameter count differs between files")
     need(len(prefill) + len(decode) == cells[0] + 2 * cells[1], card_id, "lost a cell")
     model_size, params = facts.pop()
@@ -278,12 +282,29 @@ def write_beside(path, text):
     os.replace(beside, path)
 
 
+def keep_host_terms(card, path):
+    """Terms that `ratecast fit` wrote into the card that is made again stay, in front of the points."""
+    if not os.path.exists(path):
+        return card
+    with open(path, encoding="utf-8") as handle:
+        old = json.load(handle)
+    if "host_terms" not in old:
+        return card
+    kept = {}
+    for key, value in card.items():
+        if key == "prefill":
+            kept["host_terms"] = old["host_terms"]
+        kept[key] = value
+    return kept
+
+
 def main(argv):
     if len(argv) != 3 or not os.path.isdir(argv[1]) or not os.path.isdir(argv[2]):
         refuse("usage: h200_cards.py RAW_DIR OUT_DIR (two existing folders)")
     built = [build_card(argv[1], *row) for row in CARDS]
     for card, cells in built:
-        write_beside(os.path.join(argv[2], card["id"] + ".json"), to_text(card))
+        path = os.path.join(argv[2], card["id"] + ".json")
+        write_beside(path, to_text(keep_host_terms(card, path)))
         print("%-34s %3d llama-bench + %3d batched-bench cells -> %3d prefill + %3d decode points"
               % (card["id"], cells[0], cells[1], len(card["prefill"]), len(card["decode"])))
     return 0

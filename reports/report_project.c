@@ -139,6 +139,14 @@ static const metric_row ROWS[] = {
 };
 enum { ROWS_N = sizeof ROWS / sizeof *ROWS };
 
+/* "12.61 to 14.05"; a dash where rates were declared. */
+static const char *interval_text(const view *v, const arm_result *a) {
+    if (!a->has_interval) return v->csv ? "" : "–";
+    double lo = (double)a->wall_lo_ns / 1e9, hi = (double)a->wall_hi_ns / 1e9;
+    if (v->csv) return arena_printf(v->mem, "%.9g to %.9g", lo, hi);
+    return arena_printf(v->mem, "%s to %s", fmt_s(v->mem, lo), fmt_s(v->mem, hi));
+}
+
 static const char *value_text(const view *v, const metric_row *row, value x, bool extrapolated) {
     if (x.absent) return v->csv ? "" : "–";
     const char *s = "";
@@ -205,6 +213,21 @@ static bool row_empty(const view *v, const metric_row *row) {
     return true;
 }
 
+/* Stands below the wall-clock when any arm has an interval. */
+static void interval_row(view *v, bool gain) {
+    const char *cells[TABLE_COLS_MAX];
+    size_t at = 0;
+    bool any = v->csv;
+    for (size_t i = 0; i < v->p->arms_n; i++) any |= v->p->arms[i].has_interval;
+    if (!any) return;
+    cells[at++] = "wall-clock, 90 % interval";
+    cells[at++] = "s";
+    for (size_t i = 0; i < v->p->arms_n; i++) cells[at++] = interval_text(v, &v->p->arms[i]);
+    if (gain) cells[at++] = "";
+    cells[at++] = PROV_UPPER[row_prov(v, &ROWS[0])];
+    table_row(v->t, cells);
+}
+
 static void head_to_head(view *v) {
     const projection *p = v->p;
     bool gain = p->arms_n > 1;
@@ -233,6 +256,7 @@ static void head_to_head(view *v) {
             cells[at++] = gain_text(v, row, row->get(&p->arms[0]), row->get(&p->arms[p->baseline]));
         cells[at++] = PROV_UPPER[row_prov(v, row)];
         table_row(v->t, cells);
+        if (r == 0) interval_row(v, gain);
     }
 }
 
@@ -336,6 +360,11 @@ static void add_arms(const view *v, buf *out) {
                                               : "that start together each compute it",
                      (long long)a->cold_sights_n, a->cold_sights_n == 1 ? "" : "s");
         buf_addf(out, ", %s batching", BATCHING_NAMES[a->batch]);
+        if (a->engine == ENGINE_LLAMA_SERVER)
+            buf_addf(out, ", llama-server's loop on %s KV%s",
+                     a->layout == KV_LAYOUT_SPLIT ? "split" : "unified",
+                     a->card->fitted_host.known ? " with the card's host terms"
+                                                : ", no host terms (card only)");
         if (a->prefill == PREFILL_MIXED)
             buf_addf(out, ", prefill mixed in up to %lld rows", (long long)a->max_batch_tok);
         buf_addf(out, ", %lld slot%s%s\n", (long long)a->slots_n, a->slots_n == 1 ? "" : "s",

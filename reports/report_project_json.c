@@ -77,6 +77,13 @@ static void add_assumptions(cJSON *parent, const arm *a) {
 
 /* The engine configuration that was run, every option of it. */
 static void add_policy(cJSON *o, const arm *a) {
+    static const char *const WARM[] = {"none", "first_slot", "restored", "shared"};
+    jw_str(o, "engine", a->engine == ENGINE_LLAMA_SERVER ? "llama-server" : "general");
+    if (a->engine == ENGINE_LLAMA_SERVER) {
+        if (a->n_batch) jw_int(o, "n_batch", a->n_batch);
+        if (a->n_ubatch) jw_int(o, "n_ubatch", a->n_ubatch);
+        jw_str(o, "warm", WARM[a->warm]);
+    }
     jw_str(o, "prefix_reuse", PREFIX_REUSE_NAMES[a->reuse]);
     if (a->reuse == REUSE_SHARED) {
         jw_str(o, "first_comers", COMERS_NAMES[a->comers]);
@@ -102,10 +109,18 @@ static void add_strings(cJSON *o, const char *key, const char *const *s, size_t 
 
 static void add_time(cJSON *o, const arm_result *r) {
     jw_ns_as_s(o, "wall_s", r->sim.wall_ns);
+    if (r->has_interval) {
+        cJSON *iv = jw_obj(o, "wall_interval");
+        jw_int(iv, "level_pct", 90);
+        jw_ns_as_s(iv, "lo_s", r->wall_lo_ns);
+        jw_ns_as_s(iv, "hi_s", r->wall_hi_ns);
+        jw_str(iv, "from", r->interval_from);
+    }
     cJSON *busy = jw_obj(o, "busy_s");
     jw_ns_as_s(busy, "prefill", r->sim.prefill_ns);
     jw_ns_as_s(busy, "decode", r->sim.decode_ns);
     jw_ns_as_s(busy, "other", r->sim.other_ns);
+    if (r->arm->engine == ENGINE_LLAMA_SERVER) jw_ns_as_s(busy, "host", r->sim.host_ns);
     jw_ns_as_s(o, "idle_s", r->sim.idle_ns);
     cJSON *ttft = jw_obj(o, "ttft");
     add_percentiles(ttft, "cold", &r->m.ttft_cold);
