@@ -8,7 +8,7 @@
 #include <string.h>
 
 static const command *const COMMANDS[] = {&CMD_PROJECT, &CMD_CHECK, &CMD_SHOW, &CMD_CARDS,
-                                          &CMD_FIGURES, &CMD_DIFF,  &CMD_INIT};
+                                          &CMD_FIGURES, &CMD_DIFF,  &CMD_INIT, &CMD_IMPORT};
 enum { COMMANDS_N = sizeof COMMANDS / sizeof *COMMANDS };
 
 static void print_overview(FILE *to) {
