@@ -1,0 +1,140 @@
+/* ratecast.import/1: what was read, row by row, before anybody fits or drops anything. */
+#include "import.h"
+
+#include "base/jsonw.h"
+
+#include <math.h>
+#include <string.h>
+
+const struct import_setting_info IMPORT_SETTINGS[IMPORT_SETTINGS_N] = {
+    [IMPORT_MODEL] = {"model", "model", false},
+    [IMPORT_MODEL_TYPE] = {"model_type", "model type", false},
+    [IMPORT_MODEL_BYTES] = {"model_bytes", "model size", true},
+    [IMPORT_PARAMS] = {"params", "number of parameters", true},
+    [IMPORT_BUILD] = {"build", "engine build", false},
+    [IMPORT_BACKEND] = {"backend", "backend", false},
+    [IMPORT_GPU] = {"gpu", "device", false},
+    [IMPORT_CPU] = {"cpu", "CPU", false},
+    [IMPORT_N_BATCH] = {"n_batch", "n_batch", true},
+    [IMPORT_N_UBATCH] = {"n_ubatch", "n_ubatch", true},
+    [IMPORT_TYPE_K] = {"type_k", "KV type K", false},
+    [IMPORT_TYPE_V] = {"type_v", "KV type V", false},
+    [IMPORT_FLASH_ATTN] = {"flash_attn", "flash attention", true},
+    [IMPORT_THREADS] = {"threads", "threads", true},
+    [IMPORT_GPU_LAYERS] = {"n_gpu_layers", "layers on the device", true},
+    [IMPORT_CPU_MOE] = {"n_cpu_moe", "expert layers on the CPU", true},
+    [IMPORT_SPLIT_MODE] = {"split_mode", "split mode", false},
+    [IMPORT_MAIN_GPU] = {"main_gpu", "main device", true},
+    [IMPORT_TENSOR_SPLIT] = {"tensor_split", "tensor split", false},
+    [IMPORT_NO_KV_OFFLOAD] = {"no_kv_offload", "KV offload", true},
+    [IMPORT_OVERRIDES] = {"tensor_buft_overrides", "tensor placement", false},
+    [IMPORT_DEVICES] = {"devices", "device list", false},
+};
+
+static void count(cJSON *o, const char *key, int64_t v) {
+    if (v >= 0) jw_int(o, key, v);
+}
+
+static void number(cJSON *o, const char *key, double v) {
+    if (isfinite(v)) jw_num(o, key, v);
+}
+
+static void text_or_null(cJSON *o, const char *key, const char *s) {
+    if (s)
+        jw_str(o, key, s);
+    else
+        cJSON_AddNullToObject(o, key);
+}
+
+static void add_row(cJSON *rows, const import_row *r) {
+    cJSON *o = jw_item(rows);
+    jw_str(o, "file", r->file);
+    jw_int(o, "line", (int64_t)r->line);
+    jw_str(o, "phase", IMPORT_PHASES[r->phase]);
+    count(o, "n_prompt", r->n_prompt);
+    count(o, "n_gen", r->n_gen);
+    jw_int(o, "depth_tok", r->depth_tok);
+    jw_int(o, "batch_n", r->batch_n);
+    if (r->shared_prompt) jw_bool(o, "shared_prompt", true);
+    if (r->layout != KV_LAYOUT_UNSTATED)
+        jw_str(o, "kv_layout", r->layout == KV_LAYOUT_SPLIT ? "split" : "unified");
+    cJSON *samples = jw_arr(o, "samples_s");
+    for (size_t i = 0; i < r->samples_n; i++) {
+        char text[32];
+        jw_format(r->samples_s[i], text);
+        cJSON_AddItemToArray(samples, cJSON_CreateRaw(text));
+    }
+    number(o, "tok_s", r->tok_s);
+    number(o, "tok_s_std", r->tok_s_std);
+    jw_str(o, "scope", r->per_request ? "per_request" : "aggregate");
+    number(o, "per_seq_tok_s", r->per_seq_tok_s);
+    for (size_t i = 0; i < IMPORT_SETTINGS_N; i++) {
+        const struct import_setting_info *s = &IMPORT_SETTINGS[i];
+        if (!r->setting[i]) continue;
+        if (s->number)
+            cJSON_AddRawToObject(o, s->key, r->setting[i]);
+        else
+            jw_str(o, s->key, r->setting[i]);
+    }
+    jw_bool(o, "used", r->refused == NULL);
+    text_or_null(o, "refused", r->refused);
+}
+
+static void add_notes(cJSON *root, const char *key, const import_notes *notes) {
+    cJSON *arr = jw_arr(root, key);
+    for (size_t i = 0; i < notes->n; i++) {
+        cJSON *o = jw_item(arr);
+        jw_str(o, "file", notes->v[i].file);
+        jw_int(o, "line", (int64_t)notes->v[i].line);
+        jw_str(o, "what", notes->v[i].what);
+    }
+}
+
+static void add_requests(cJSON *root, const import *in) {
+    cJSON *arr = jw_arr(root, "requests");
+    for (size_t i = 0; i < in->requests_n; i++) {
+        const import_request *r = &in->requests[i];
+        cJSON *o = jw_item(arr);
+        jw_str(o, "file", r->file);
+        jw_int(o, "line", (int64_t)r->line);
+        count(o, "n_prompt", r->n_prompt);
+        count(o, "n_gen", r->n_gen);
+        count(o, "cached_tok", r->cached_tok);
+        number(o, "ttft_s", r->ttft_s);
+        number(o, "total_s", r->total_s);
+    }
+}
+
+/* One name when all files have it. */
+static const char *common_format(const import *in) {
+    const char *name = in->files_n ? in->files[0].format : NULL;
+    for (size_t i = 1; i < in->files_n; i++) {
+        const char *other = in->files[i].format;
+        if (!name || !other) return NULL;
+        if (strcmp(name, other) != 0) return "several";
+    }
+    return name;
+}
+
+void import_json(const import *in, buf *out) {
+    cJSON *root = cJSON_CreateObject();
+    jw_str(root, "schema", IMPORT_SCHEMA);
+    text_or_null(root, "format", common_format(in));
+    cJSON *files = jw_arr(root, "files");
+    for (size_t i = 0; i < in->files_n; i++) {
+        cJSON *o = jw_item(files);
+        jw_str(o, "file", in->files[i].file);
+        text_or_null(o, "format", in->files[i].format);
+        jw_str(o, "sha256", in->files[i].sha256);
+        jw_int(o, "rows_n", (int64_t)in->files[i].rows_n);
+    }
+    cJSON *rows = jw_arr(root, "rows");
+    for (size_t i = 0; i < in->rows_n; i++) add_row(rows, &in->rows[i]);
+    add_requests(root, in);
+    add_notes(root, "warnings", &in->warnings);
+    add_notes(root, "errors", &in->errors);
+    if (in->warnings.more) jw_int(root, "warnings_not_kept_n", (int64_t)in->warnings.more);
+    if (in->errors.more) jw_int(root, "errors_not_kept_n", (int64_t)in->errors.more);
+    jw_print(root, out);
+    cJSON_Delete(root);
+}
