@@ -25,6 +25,7 @@
  * counted once for each sequence that scans them. Under split KV it is 0. */
 typedef struct decode_curve {
     const double *batch_n, *a_s; /* n knots, rising batch_n */
+    const int64_t *reach_tok;    /* longest context measured at each; 0: none is stated */
     size_t n;
     double own_s, foreign_s;
     int64_t context_min_tok,
@@ -41,6 +42,8 @@ MUST_USE err_code decode_curve_fit(const card *c, double k_declared_s, arena *me
 
 typedef struct decode_step {
     double a_s, own_s, foreign_s;
+    int64_t reach_tok; /* longest context measured at this batch size (between two: the shorter); 0:
+                          not stated */
     bool extrapolated; /* batch_n outside the measured ones */
 } decode_step;
 

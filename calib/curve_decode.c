@@ -210,7 +210,8 @@ static err_code fit(problem *q, double *a_s, decode_curve *out, err *e) {
 
 static err_code describe(const problem *q, arena *mem, decode_curve *out, err *e) {
     double *residual = ARENA_ARRAY(mem, double, q->n);
-    if (!residual) return err_set(e, E_LIMIT, q->c->id, "does not fit the memory budget");
+    int64_t *reach = ARENA_ARRAY(mem, int64_t, q->batches_n);
+    if (!residual || !reach) return err_set(e, E_LIMIT, q->c->id, "does not fit the memory budget");
     for (size_t i = 0; i < q->n; i++) {
         const sample *p = &q->v[i];
         double t = out->a_s[batch_index(q, p->batch_n)] + out->own_s * p->own_tok +
@@ -218,10 +219,13 @@ static err_code describe(const problem *q, arena *mem, decode_curve *out, err *e
         residual[i] = fabs(t / p->step_s - 1);
         if (!p->has_context) continue;
         int64_t context = (int64_t)llround(p->own_tok / (double)p->batch_n);
+        if (context > reach[batch_index(q, p->batch_n)])
+            reach[batch_index(q, p->batch_n)] = context;
         if (out->context_max_tok == 0 || context < out->context_min_tok)
             out->context_min_tok = context;
         if (context > out->context_max_tok) out->context_max_tok = context;
     }
+    out->reach_tok = reach;
     stat_sort_f64(residual, q->n);
     out->median_residual_frac = residual[stat_rank(q->n, 500000)];
     out->worst_residual_frac = residual[q->n - 1];
@@ -258,10 +262,21 @@ static double at(const decode_curve *d, const double *y, double batch_n) {
     return y[last] + fmax(slope, 0) * (batch_n - d->batch_n[last]);
 }
 
+/* The context that is measured at this batch size, or at both neighbours. */
+static int64_t reach_at(const decode_curve *d, double batch_n) {
+    size_t last = d->n - 1;
+    if (batch_n <= d->batch_n[0]) return d->reach_tok[0];
+    if (batch_n >= d->batch_n[last]) return d->reach_tok[last];
+    size_t i = gsl_interp_bsearch(d->batch_n, batch_n, 0, last);
+    if (batch_n == d->batch_n[i]) return d->reach_tok[i];
+    return d->reach_tok[i] < d->reach_tok[i + 1] ? d->reach_tok[i] : d->reach_tok[i + 1];
+}
+
 decode_step decode_curve_at(const decode_curve *d, int64_t batch_n) {
     double b = (double)batch_n;
     return (decode_step){.a_s = at(d, d->a_s, b),
                          .own_s = d->own_s,
                          .foreign_s = d->foreign_s,
+                         .reach_tok = reach_at(d, b),
                          .extrapolated = b < d->batch_n[0] || b > d->batch_n[d->n - 1]};
 }

@@ -189,6 +189,7 @@ decode_price cost_decode(const cost *c, int64_t batch_n) {
     return (decode_price){.batch_n = batch_n,
                           .fixed_ns = to_ns(fixed_s),
                           .per_context_ns = (own.own_s + foreign_s) * 1e9,
+                          .reach_tok = rate || c->has_gain || c->context_s >= 0 ? 0 : own.reach_tok,
                           .extrapolated = own.extrapolated};
 }
 
@@ -259,6 +260,24 @@ int64_t cost_constant_ns(const cost *c, bool at_start) {
         sum = ns < TIME_MAX_NS - sum ? sum + ns : TIME_MAX_NS;
     }
     return sum;
+}
+
+bool cost_batch_range(const cost *c, int64_t *lo, int64_t *hi) {
+    const decode_curve *d = c->has_gain ? &c->gain : &c->decode;
+    if (!c->has_gain && (cost_assumes(c, TERM_DECODE_TOK_S) || !c->decode_from_card)) return false;
+    *lo = (int64_t)d->batch_n[0];
+    *hi = (int64_t)d->batch_n[d->n - 1];
+    return true;
+}
+
+bool cost_in_gap(const cost *c, int64_t rows) {
+    static const double WIDE = 4; /* a step of four times the rows is another regime */
+    const prefill_curve *p = &c->prefill;
+    if (cost_assumes(c, TERM_PREFILL_TOK_S) || !c->prefill_from_card || p->anchors_n == p->n)
+        return false;
+    double below = p->anchors_n > 0 ? p->rows_n[p->anchors_n - 1] : 1,
+           above = p->rows_n[p->anchors_n];
+    return above > WIDE * below && (double)rows > below && (double)rows < above;
 }
 
 memory_terms cost_memory(const cost *c) {

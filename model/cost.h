@@ -38,6 +38,8 @@ typedef struct decode_price {
     int64_t batch_n;
     int64_t fixed_ns;
     double per_context_ns;
+    int64_t reach_tok; /* longest context measured at this batch size; 0: a declared rate, or none
+                          is stated */
     bool extrapolated; /* the batch is outside the measured ones */
 } decode_price;
 
@@ -70,6 +72,12 @@ double cost_prompt_attention_s(const cost *c, int64_t n_tok, int64_t depth_tok);
 int64_t cost_constant_ns(const cost *c, bool at_start);
 /* Of one assumption (constant_s, queue_wait_in_wall); 0 for any other. */
 int64_t cost_constant_of_ns(const cost *c, const assumption *a);
+
+/* The batch sizes that decode prices come from; false: a declared rate. */
+bool cost_batch_range(const cost *c, int64_t *lo, int64_t *hi);
+/* Does a prefill step of so many rows lie in a wide hole of the card, between its decode steps and
+ * its shortest prefill? */
+bool cost_in_gap(const cost *c, int64_t rows);
 
 /* ---- memory ---- */
 

@@ -123,37 +123,38 @@ static void check_population(const arm_result *a, const projection *p, rule_resu
         (long long)a->m.ttft_cold.n, (long long)a->m.ttft_warm.n);
 }
 
+/* Bandwidth and arithmetic are checked apart: either alone can decide. */
 static void check_roofline(const arm_result *a, const projection *p, rule_result *r) {
     (void)p;
     const card *c = a->arm->card;
     const sim_usage *u = &a->sim.used;
     double floor_s = cost_bandwidth_floor_s(a->cost);
-    bool can = c->hardware.fp16_flop_s > 0 && c->params > 0 && floor_s > 0;
-    if (!can) {
-        r->outcome = RULE_CANNOT_TELL;
-        SAY(r, "card %s lacks params, fp16_flop_s, mem_bw_bytes_s or weights_bytes", c->id);
-        return;
-    }
-    /* two operations a parameter and token; attention comes on top */
-    double flop_s =
-        u->prefill_fastest_tok > 0
-            ? 2 * (double)c->params * (double)u->prefill_fastest_tok / s_of(u->prefill_fastest_ns)
-            : 0;
     double step_s = u->step_shortest_batch_n > 0 ? s_of(u->step_shortest_ns) : HUGE_VAL;
-    if (step_s * CEILING_SLACK < floor_s) {
+    if (floor_s > 0 && step_s * CEILING_SLACK < floor_s) {
         broken(r, decode_declared(a));
-        SAY(r, "a decode step of %.1f ms streams %.2f GB/s of weights, above the %.0f GB/s of %s",
+        SAY(r, "a decode step of %.1f ms streams %.4g GB/s of weights, above the %.0f GB/s of %s",
             step_s * 1e3, (double)cost_memory(a->cost).weights_bytes / step_s / 1e9,
             c->hardware.mem_bw_bytes_s / 1e9, c->hardware.chip);
         return;
     }
-    if (flop_s > c->hardware.fp16_flop_s * CEILING_SLACK)
+    /* two operations a parameter and token; attention comes on top */
+    bool can = c->hardware.fp16_flop_s > 0 && c->params > 0 && u->prefill_fastest_tok > 0;
+    double flop_s =
+        can ? 2 * (double)c->params * (double)u->prefill_fastest_tok / s_of(u->prefill_fastest_ns)
+            : 0;
+    if (can && flop_s > c->hardware.fp16_flop_s * CEILING_SLACK)
         broken(r, prefill_declared(a));
-    else if (flop_s > c->hardware.fp16_flop_s)
+    else if (!can || floor_s <= 0 || flop_s > c->hardware.fp16_flop_s)
         r->outcome = RULE_CANNOT_TELL;
-    SAY(r, "prefill of %lld tokens in %.1f ms is %.3g TFLOP/s, the ceiling of %s is %.3g",
-        (long long)u->prefill_fastest_tok, s_of(u->prefill_fastest_ns) * 1e3, flop_s / 1e12,
-        c->hardware.chip, c->hardware.fp16_flop_s / 1e12);
+    if (can)
+        SAY(r, "prefill of %lld tokens in %.1f ms is %.3g TFLOP/s, the ceiling of %s is %.3g",
+            (long long)u->prefill_fastest_tok, s_of(u->prefill_fastest_ns) * 1e3, flop_s / 1e12,
+            c->hardware.chip, c->hardware.fp16_flop_s / 1e12);
+    else
+        SAY(r, "card %s does not state %s", c->id,
+            c->params == 0                 ? "params"
+            : c->hardware.fp16_flop_s <= 0 ? "fp16_flop_s"
+                                           : "mem_bw_bytes_s or weights_bytes");
 }
 
 static void check_floor(const arm_result *a, const projection *p, rule_result *r) {

@@ -36,23 +36,28 @@ static void note(note_list *l, const char *text) {
 
 static void note_extrapolations(const arm_result *r, arena *mem, note_list *l) {
     const sim_usage *u = &r->sim.used;
-    const assumption *gain = cost_assumes(r->cost, TERM_DECODE_GAIN_CARD);
-    const decode_curve *d = cost_decode_curve(r->cost);
-    if (u->decode_extrapolated_ns > 0)
-        note(l,
-             arena_printf(
-                 mem, "decode at %lld sequences is outside the batch sizes that card %s measured",
-                 (long long)u->batch_max, gain ? gain->gain_card->id : r->arm->card->id));
-    bool from_card = d && !cost_assumes(r->cost, TERM_DECODE_TOK_S) && !gain;
-    if (from_card && d->context_max_tok > 0 && u->context_max_tok > d->context_max_tok)
-        note(l, arena_printf(mem, "decode at contexts up to %lld tokens (measured: %lld to %lld)",
-                             (long long)u->context_max_tok, (long long)d->context_min_tok,
-                             (long long)d->context_max_tok));
+    int64_t lo = 0, hi = 0;
+    if (u->decode_extrapolated_ns > 0 && cost_batch_range(r->cost, &lo, &hi))
+        note(l, arena_printf(mem, "decode of %lld sequences together (measured: %lld to %lld)",
+                             (long long)u->batch_max, (long long)lo, (long long)hi));
+    if (u->beyond_context_tok > 0)
+        note(l, arena_printf(mem,
+                             "decode of %lld sequences at contexts of %lld tokens (measured at "
+                             "that batch: up to %lld)",
+                             (long long)u->beyond_batch_n, (long long)u->beyond_context_tok,
+                             (long long)u->beyond_reach_tok));
     const prefill_curve *p = cost_prefill_curve(r->cost);
     if (!p || cost_assumes(r->cost, TERM_PREFILL_TOK_S)) return;
     if (u->prefill_context_max_tok > p->context_max_tok)
         note(l, arena_printf(mem, "prefill up to position %lld (measured: up to %lld)",
                              (long long)u->prefill_context_max_tok, (long long)p->context_max_tok));
+    if (u->gap_prefill_ns > 0)
+        note(l, arena_printf(mem,
+                             "prefill of %lld tokens and more below the shortest measured prompt "
+                             "(%lld): %.1f s of %.1f s of "
+                             "prefill, drawn as a line between a decode step and a prefill step",
+                             (long long)u->gap_prefill_tok, (long long)p->rows_min_tok,
+                             (double)u->gap_prefill_ns / 1e9, (double)r->sim.prefill_ns / 1e9));
 }
 
 static void note_gaps(const arm_result *r, const workload *w, arena *mem, note_list *l) {
@@ -63,14 +68,14 @@ static void note_gaps(const arm_result *r, const workload *w, arena *mem, note_l
                                  "the card does not state n_ubatch: %lld is taken (assumed, "
                                  "llama.cpp's default)",
                                  (long long)p->n_ubatch));
-        if (r->sim.used.prefill_min_tok > 0 && r->sim.used.prefill_min_tok < p->rows_min_tok)
-            note(l,
-                 arena_printf(mem,
-                              "prefill of %lld tokens is shorter than any measured (%lld): its "
-                              "step time lies between "
-                              "the card's decode steps and its prefill steps",
-                              (long long)r->sim.used.prefill_min_tok, (long long)p->rows_min_tok));
     }
+    if (r->arm->engine == ENGINE_GENERAL)
+        note(l, "time outside the device (sampling, scheduling, HTTP) is not priced: counted as 0");
+    else if (!r->arm->card->fitted_host.known)
+        note(
+            l,
+            "the card has no host terms (`ratecast fit`): time outside the device is counted as 0");
+    if (r->k_note) note(l, r->k_note);
     if (capacity_spare_tok(r->arm, w, mem) == 0)
         note(l, "the KV capacity fits with 0 tokens to spare");
     if (r->arm->reuse != REUSE_NONE && r->arm->block_tok > 1 && w->P > 0 &&
@@ -140,6 +145,7 @@ static err_code peak_with(const scenario *s, const arm *a, int64_t K, int64_t *p
     sim_result r;
     metrics m;
     if (!off || !own) err_set(e, E_LIMIT, a->name, "does not fit the memory budget");
+    if (!e->code) (void)capacity_check(&b, &w, scratch, e);
     if (!e->code && price_or_stand_in(&b, &w, scratch, &c, e) == OK &&
         run_engine(&b, &w, c, scratch, &r, e) == OK &&
         metrics_of(&r, &b, &w, c, scratch, &m, e) == OK)
@@ -148,29 +154,53 @@ static err_code peak_with(const scenario *s, const arm *a, int64_t K, int64_t *p
     return e->code;
 }
 
+/* Does K fit? Not only in memory: a KV pool of fixed size can be full before. */
+static err_code fits(const scenario *s, const arm *a, int64_t K, bool *memory_ok, bool *capacity_ok,
+                     err *e) {
+    int64_t peak = 0;
+    err refused = {0};
+    *memory_ok = *capacity_ok = true;
+    if (peak_with(s, a, K, &peak, &refused) == OK) {
+        *memory_ok = peak <= s->memory_budget_bytes;
+        return OK;
+    }
+    *capacity_ok = refused.code != E_REFUSED;
+    return *capacity_ok ? err_set(e, refused.code, refused.where, "%s", refused.what) : OK;
+}
+
 /* Peak memory never falls when K grows, so a doubling and a bisection find the edge. */
 static err_code search_k(const scenario *s, arm_result *r, err *e) {
     r->k_in_budget = -1;
     if (s->memory_budget_bytes == 0) return OK;
-    int64_t fits = 0, over = 0, limit = K_SEARCH_MAX, peak = 0;
+    if (r->arm->slots_n < s->work.K && r->arm->reuse != REUSE_SHARED) {
+        r->k_note = "its slots bound its memory, not K: no largest K";
+        return OK;
+    }
+    int64_t fit = 0, over = 0, limit = K_SEARCH_MAX;
+    bool memory_ok, capacity_ok, by_capacity = false;
     if (s->work.H > 1000000 / limit) limit = 1000000 / s->work.H;
     for (int64_t k = 1; k <= limit && over == 0; k *= 2) {
-        if (peak_with(s, r->arm, k, &peak, e)) return e->code;
-        if (peak <= s->memory_budget_bytes)
-            fits = k;
+        if (fits(s, r->arm, k, &memory_ok, &capacity_ok, e)) return e->code;
+        by_capacity = !capacity_ok;
+        if (memory_ok && capacity_ok)
+            fit = k;
         else
             over = k;
     }
     r->k_capped = over == 0;
-    while (over - fits > 1) {
-        int64_t mid = fits + (over - fits) / 2;
-        if (peak_with(s, r->arm, mid, &peak, e)) return e->code;
-        if (peak <= s->memory_budget_bytes)
-            fits = mid;
-        else
+    while (over - fit > 1) {
+        int64_t mid = fit + (over - fit) / 2;
+        if (fits(s, r->arm, mid, &memory_ok, &capacity_ok, e)) return e->code;
+        if (memory_ok && capacity_ok)
+            fit = mid;
+        else {
             over = mid;
+            by_capacity = !capacity_ok;
+        }
     }
-    r->k_in_budget = fits;
+    r->k_in_budget = fit;
+    if (by_capacity)
+        r->k_note = "the largest K is set by the KV capacity, not by the memory budget";
     return OK;
 }
 

@@ -22,6 +22,7 @@ typedef struct arm_result {
     int64_t wall_lo_ns, wall_hi_ns;
     const char *interval_from;
     int64_t k_in_budget; /* largest K whose peak fits memory_budget_bytes; -1: no budget given */
+    const char *k_note;  /* what limits it, where that is not memory; NULL: memory */
     bool k_capped;       /* the search stopped at its limit, more may fit */
     const char *const *extrapolations; /* "decode at 16 sequences (measured: 1 to 5)" */
     size_t extrapolations_n;

@@ -70,6 +70,15 @@ static int64_t fifo_pop(fifo *f) {
     return k;
 }
 
+void sim_note_context(sim_usage *u, const decode_price *p, int64_t mean_context_tok) {
+    int64_t over = mean_context_tok - p->reach_tok;
+    if (p->reach_tok == 0 || over <= 0 || over <= u->beyond_context_tok - u->beyond_reach_tok)
+        return;
+    u->beyond_batch_n = p->batch_n;
+    u->beyond_context_tok = mean_context_tok;
+    u->beyond_reach_tok = p->reach_tok;
+}
+
 static turn_record *record(sim *s, int64_t k) {
     return &s->turns[k * s->work->H + s->agents[k].turn - 1];
 }
@@ -91,7 +100,12 @@ static void device_start(sim *s, op_kind op, int64_t ns) {
     evq_push(s->events, (event){.t_ns = s->now_ns + ns, .kind = EV_DEVICE_DONE});
 }
 
-static void note_prefill(sim_usage *u, int64_t n_tok, int64_t depth_tok, int64_t ns) {
+static void note_prefill(sim *s, int64_t n_tok, int64_t depth_tok, int64_t ns) {
+    sim_usage *u = &s->out.used;
+    if (cost_in_gap(s->cost, n_tok)) {
+        u->gap_prefill_ns += ns;
+        if (u->gap_prefill_tok == 0 || n_tok < u->gap_prefill_tok) u->gap_prefill_tok = n_tok;
+    }
     if (n_tok + depth_tok > u->prefill_context_max_tok)
         u->prefill_context_max_tok = n_tok + depth_tok;
     if (u->prefill_min_tok == 0 || n_tok < u->prefill_min_tok) u->prefill_min_tok = n_tok;
@@ -129,7 +143,7 @@ static void start_prefill(sim *s) {
     take_up(s, k);
     int64_t ns =
         cost_prefill_ns(s->cost, a->match.prefix_tok, a->match.own_tok, a->match.reused_tok);
-    if (computed_tok(a) > 0) note_prefill(&s->out.used, computed_tok(a), a->match.reused_tok, ns);
+    if (computed_tok(a) > 0) note_prefill(s, computed_tok(a), a->match.reused_tok, ns);
     s->op_agent = k;
     device_start(s, OP_PREFILL, ns);
 }
@@ -183,6 +197,7 @@ static void note_decode(sim *s, const decode_price *p, int64_t one_step_ns, int6
         u->step_shortest_batch_n = s->running_n;
     }
     if (p->extrapolated) u->decode_extrapolated_ns += ns;
+    sim_note_context(u, p, s->running_context_tok / s->running_n);
 }
 
 /* The first token of every running sequence in this piece of device time comes at first_ns. */
@@ -267,7 +282,7 @@ static void start_mixed(sim *s) {
         s->op_decode_ns = one < ns ? one : ns;
         note_decode(s, &p, one, s->op_decode_ns);
     }
-    if (rows > 0) note_prefill(&s->out.used, rows, depth, ns);
+    if (rows > 0) note_prefill(s, rows, depth, ns);
     device_start(s, OP_MIXED, ns);
     if (!s->e->code) note_first_tokens(s, s->now_ns + ns);
 }

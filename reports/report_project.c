@@ -20,7 +20,7 @@ typedef struct view {
 
 /* Seconds with the digits that mean something: 393.8, 13.46, 0.913. */
 static const char *fmt_s(arena *mem, double s) {
-    return arena_printf(mem, s >= 100 ? "%.1f" : s >= 1 ? "%.2f" : "%.4f", s);
+    return arena_printf(mem, s == 0 ? "%.0f" : s >= 100 ? "%.1f" : s >= 1 ? "%.2f" : "%.4f", s);
 }
 
 /* 469504 -> 469,504 */
@@ -217,10 +217,16 @@ static bool row_empty(const view *v, const metric_row *row) {
 static void interval_row(view *v, bool gain) {
     const char *cells[TABLE_COLS_MAX];
     size_t at = 0;
-    bool any = v->csv;
-    for (size_t i = 0; i < v->p->arms_n; i++) any |= v->p->arms[i].has_interval;
+    bool any = v->csv, host = true;
+    for (size_t i = 0; i < v->p->arms_n; i++) {
+        const arm_result *a = &v->p->arms[i];
+        any |= a->has_interval;
+        host &= a->arm->engine == ENGINE_LLAMA_SERVER && a->arm->card->fitted_host.known;
+    }
     if (!any) return;
-    cells[at++] = "wall-clock, 90 % interval";
+    /* without host terms the interval knows the scatter of the card's points and nothing of what
+     * the card lacks */
+    cells[at++] = host ? "wall-clock 90 % interval" : "wall-clock, 90 % by card scatter";
     cells[at++] = "s";
     for (size_t i = 0; i < v->p->arms_n; i++) cells[at++] = interval_text(v, &v->p->arms[i]);
     if (gain) cells[at++] = "";
@@ -240,7 +246,9 @@ static void head_to_head(view *v) {
     cells[at++] = "unit";
     for (size_t i = 0; i < p->arms_n; i++) cells[at++] = p->arms[i].arm->name;
     if (gain)
-        cells[at++] = v->csv ? "gain" : arena_printf(v->mem, "gain of %s", p->arms[0].arm->name);
+        cells[at++] = v->csv ? "gain"
+                             : arena_printf(v->mem, "%s vs %s", p->arms[0].arm->name,
+                                            p->arms[p->baseline].arm->name);
     cells[at++] = "provenance";
     table_row(v->t, cells);
     for (size_t r = 0; r < ROWS_N; r++) {

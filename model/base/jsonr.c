@@ -293,6 +293,7 @@ const char *jr_nearest(const char *got, const char *words, char *out, size_t cap
     int best = letters < 24 ? (int)letters / 2 + 2 : 8; /* further off is no hint */
     bool found = false;
     char word[64];
+    const char *again = words;
     while (next_word(&words, word, sizeof word)) {
         int dist = edit_distance(got, word);
         if (dist >= best) continue;
@@ -300,6 +301,12 @@ const char *jr_nearest(const char *got, const char *words, char *out, size_t cap
         found = true;
         snprintf(out, cap, "%s", word);
     }
+    while (!found && letters >= 2 &&
+           next_word(&again, word, sizeof word)) /* part of a name, as people type it */
+        if (strstr(word, got) || strstr(got, word)) {
+            found = true;
+            snprintf(out, cap, "%s", word);
+        }
     return found ? out : NULL;
 }
 

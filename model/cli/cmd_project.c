@@ -73,6 +73,8 @@ static char *scenario_text(const opts *o) {
     add_arm(arms, "shared", "shared");
     add_arm(arms, "per-slot", "per_slot");
     add_arm(arms, "naive", "none");
+    jw_str(root, "baseline",
+           "per-slot"); /* what a server does without sharing; naive is a worst case */
     char *text = cJSON_Print(root);
     cJSON_Delete(root);
     return text;
