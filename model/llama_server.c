@@ -139,7 +139,7 @@ static int64_t fill_batch(server *s) {
 static double price(server *s, const piece *p, size_t n) {
     micro_batch m = {0};
     double t = 0;
-    int64_t rows = 0;
+    int64_t rows = 0, prompt_rows = 0, depth_tok = 0;
     for (size_t i = 0; i < n; i++) {
         int64_t own = s->slots[p[i].slot].held_tok, foreign = s->unified ? used_cells(s) - own : 0;
         rows += p[i].n_tok;
@@ -150,10 +150,15 @@ static double price(server *s, const piece *p, size_t n) {
             m.foreign_tok += foreign;
         } else {
             t += cost_prompt_attention_s(s->cost, p[i].n_tok, p[i].depth_tok + foreign);
+            prompt_rows += p[i].n_tok;
+            if (p[i].depth_tok > depth_tok) depth_tok = p[i].depth_tok;
         }
     }
     m.rows_n = rows;
-    return t + cost_micro_batch_s(s->cost, &m);
+    t += cost_micro_batch_s(s->cost, &m);
+    if (prompt_rows > 0)
+        usage_note_prefill(&s->out.used, s->cost, prompt_rows, depth_tok, ns_of(t));
+    return t;
 }
 
 /* The cost of a shape's first use: a call that brings prompt rows and is not a full batch hardly
@@ -295,17 +300,16 @@ static void iterate(server *s) {
         sampled +=
             sl->state == SLOT_DECODING || (sl->state == SLOT_PROMPT && sl->rows == sl->left_tok);
     }
-    int64_t device_ns = ns_of(run_call(s)), alone_ns = 0;
-    if (decoding > s->out.used.batch_max) s->out.used.batch_max = decoding;
-    if (prompts > 0 &&
-        decoding > 0) { /* what the decoding rows alone would take counts as decode */
+    int64_t device_ns = ns_of(run_call(s)), decode_ns = 0;
+    if (decoding > 0) { /* beside prompts, what the decoding rows alone would take is decode */
         decode_price p = cost_decode(s->cost, decoding);
         int64_t sum = 0;
         for (int64_t k = 0; k < s->work->K; k++)
             if (s->slots[k].state == SLOT_DECODING) sum += s->slots[k].held_tok;
-        alone_ns = cost_decode_run_ns(&p, sum, 1);
+        int64_t alone_ns = prompts > 0 ? cost_decode_run_ns(&p, sum, 1) : device_ns;
+        decode_ns = alone_ns < device_ns ? alone_ns : device_ns;
+        usage_note_decode(&s->out.used, &p, sum, decode_ns, decode_ns);
     }
-    int64_t decode_ns = prompts == 0 ? device_ns : alone_ns < device_ns ? alone_ns : device_ns;
     s->out.decode_ns += decode_ns;
     s->out.prefill_ns += device_ns - decode_ns;
     pass(s, device_ns);
@@ -323,6 +327,7 @@ static void warm_up_prefix(server *s) {
     int64_t ns = cost_prefill_ns(s->cost, P, 0, 0);
     s->out.prefill_ns += ns;
     s->out.prefix_evals++;
+    usage_note_prefill(&s->out.used, s->cost, P, 0, ns);
     pass(s, ns);
     pass_host(s, s->host.request_s + s->host.request_s_per_tok * (double)P + s->host.sample_s);
     int64_t holders = s->arm->warm == WARM_FIRST_SLOT ? 1 : K;

@@ -70,15 +70,6 @@ static int64_t fifo_pop(fifo *f) {
     return k;
 }
 
-void sim_note_context(sim_usage *u, const decode_price *p, int64_t mean_context_tok) {
-    int64_t over = mean_context_tok - p->reach_tok;
-    if (p->reach_tok == 0 || over <= 0 || over <= u->beyond_context_tok - u->beyond_reach_tok)
-        return;
-    u->beyond_batch_n = p->batch_n;
-    u->beyond_context_tok = mean_context_tok;
-    u->beyond_reach_tok = p->reach_tok;
-}
-
 static turn_record *record(sim *s, int64_t k) {
     return &s->turns[k * s->work->H + s->agents[k].turn - 1];
 }
@@ -98,27 +89,6 @@ static void device_start(sim *s, op_kind op, int64_t ns) {
     s->op = op;
     s->op_ns = ns;
     evq_push(s->events, (event){.t_ns = s->now_ns + ns, .kind = EV_DEVICE_DONE});
-}
-
-static void note_prefill(sim *s, int64_t n_tok, int64_t depth_tok, int64_t ns) {
-    sim_usage *u = &s->out.used;
-    if (cost_in_gap(s->cost, n_tok)) {
-        u->gap_prefill_ns += ns;
-        if (u->gap_prefill_tok == 0 || n_tok < u->gap_prefill_tok) u->gap_prefill_tok = n_tok;
-    }
-    if (n_tok + depth_tok > u->prefill_context_max_tok)
-        u->prefill_context_max_tok = n_tok + depth_tok;
-    if (u->prefill_min_tok == 0 || n_tok < u->prefill_min_tok) u->prefill_min_tok = n_tok;
-    if (u->prefill_shortest_tok == 0 || ns < u->prefill_shortest_ns) {
-        u->prefill_shortest_ns = ns;
-        u->prefill_shortest_tok = n_tok;
-    }
-    /* tokens per ns, compared without dividing: n / ns > best_n / best_ns */
-    if (u->prefill_fastest_tok == 0 || (double)n_tok * (double)u->prefill_fastest_ns >
-                                           (double)u->prefill_fastest_tok * (double)ns) {
-        u->prefill_fastest_ns = ns;
-        u->prefill_fastest_tok = n_tok;
-    }
 }
 
 static int64_t computed_tok(const agent *a) {
@@ -143,7 +113,8 @@ static void start_prefill(sim *s) {
     take_up(s, k);
     int64_t ns =
         cost_prefill_ns(s->cost, a->match.prefix_tok, a->match.own_tok, a->match.reused_tok);
-    if (computed_tok(a) > 0) note_prefill(s, computed_tok(a), a->match.reused_tok, ns);
+    if (computed_tok(a) > 0)
+        usage_note_prefill(&s->out.used, s->cost, computed_tok(a), a->match.reused_tok, ns);
     s->op_agent = k;
     device_start(s, OP_PREFILL, ns);
 }
@@ -189,17 +160,6 @@ static void itl_add(sim *s, int64_t gap_ns, int64_t n) {
     s->itl[s->itl_n++] = (itl_run){gap_ns, n};
 }
 
-static void note_decode(sim *s, const decode_price *p, int64_t one_step_ns, int64_t ns) {
-    sim_usage *u = &s->out.used;
-    if (s->running_n > u->batch_max) u->batch_max = s->running_n;
-    if (u->step_shortest_batch_n == 0 || one_step_ns < u->step_shortest_ns) {
-        u->step_shortest_ns = one_step_ns;
-        u->step_shortest_batch_n = s->running_n;
-    }
-    if (p->extrapolated) u->decode_extrapolated_ns += ns;
-    sim_note_context(u, p, s->running_context_tok / s->running_n);
-}
-
 /* The first token of every running sequence in this piece of device time comes at first_ns. */
 static void note_first_tokens(sim *s, int64_t first_ns) {
     for (int64_t i = 0; i < s->running_n; i++) {
@@ -216,7 +176,7 @@ static void start_decode(sim *s) {
     decode_price p = cost_decode(s->cost, s->running_n);
     int64_t sum = s->running_context_tok, steps = stretch_steps(s, &p, sum);
     int64_t ns = cost_decode_run_ns(&p, sum, steps), one = cost_decode_run_ns(&p, sum, 1);
-    note_decode(s, &p, one, ns);
+    usage_note_decode(&s->out.used, &p, sum + (steps - 1) * s->running_n, one, ns);
     s->op_steps_n = steps;
     s->out.stretches_n++;
     device_start(s, OP_DECODE, ns);
@@ -280,9 +240,9 @@ static void start_mixed(sim *s) {
         decode_price p = cost_decode(s->cost, s->running_n);
         int64_t one = cost_decode_run_ns(&p, sum, 1);
         s->op_decode_ns = one < ns ? one : ns;
-        note_decode(s, &p, one, s->op_decode_ns);
+        usage_note_decode(&s->out.used, &p, sum, one, s->op_decode_ns);
     }
-    if (rows > 0) note_prefill(s, rows, depth, ns);
+    if (rows > 0) usage_note_prefill(&s->out.used, s->cost, rows, depth, ns);
     device_start(s, OP_MIXED, ns);
     if (!s->e->code) note_first_tokens(s, s->now_ns + ns);
 }
@@ -391,8 +351,6 @@ static void steps_done(sim *s, int64_t steps_n) {
         a->steps_left -= steps_n;
         a->context_tok += steps_n;
         a->last_tok_ns = s->now_ns;
-        if (a->context_tok > s->out.used.context_max_tok)
-            s->out.used.context_max_tok = a->context_tok;
         kv_book_decode(s->cache, k, steps_n);
         if (a->steps_left > 0) {
             s->running[kept++] = k; /* those who go on move to the front */

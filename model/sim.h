@@ -17,6 +17,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "cost.h"
+#include "usage.h"
 #include "scenario.h"
 
 #include <stdint.h>
@@ -35,24 +36,6 @@ typedef struct itl_run {
     int64_t gap_ns, n;
 } itl_run;
 
-/* What was priced, at its extremes: what the invariants compare with physics and with the card's
- * measured range. */
-typedef struct sim_usage {
-    int64_t batch_max;       /* sequences in one decode step */
-    int64_t context_max_tok; /* longest context decoded */
-    int64_t prefill_context_max_tok;
-    int64_t prefill_min_tok; /* fewest new tokens of one prefill */
-    int64_t prefill_shortest_ns,
-        prefill_shortest_tok; /* shortest prefill of n >= 1 tokens, and its tokens */
-    int64_t prefill_fastest_ns, prefill_fastest_tok; /* most tokens per second */
-    int64_t step_shortest_ns, step_shortest_batch_n; /* shortest decode step */
-    int64_t decode_extrapolated_ns; /* decode time at batch sizes outside the measured ones */
-    int64_t beyond_batch_n, beyond_context_tok,
-        beyond_reach_tok; /* furthest beyond the measured context, if any */
-    int64_t gap_prefill_ns,
-        gap_prefill_tok; /* prefill in a wide hole of the card: its time, its shortest prompt */
-} sim_usage;
-
 typedef struct sim_result {
     int64_t wall_ns; /* end of the last event */
     int64_t prefill_ns, decode_ns, other_ns, idle_ns;
@@ -68,10 +51,6 @@ typedef struct sim_result {
     int64_t stretches_n, events_n;
     sim_usage used;
 } sim_result;
-
-/* Remembers a step whose sequences are on average longer than what was measured at its batch size.
- */
-void sim_note_context(sim_usage *u, const decode_price *p, int64_t mean_context_tok);
 
 /* E_LIMIT: the projection would take 2^62 ns (146 years) or more, or does not fit the memory
  * budget. */

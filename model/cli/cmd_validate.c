@@ -1,5 +1,7 @@
+#include "base/file.h"
 #include "calib/score.h"
 #include "cli/cli.h"
+#include "plots/plot.h"
 #include "report_validate.h"
 
 #include <string.h>
@@ -13,6 +15,8 @@ static const opt_spec OPTS[] = {
     OPT_JSON,
     {"md", 0, NULL, "Markdown (the text output is)", false},
     {"tsv", 0, NULL, "projected and witnessed walls for plots/validate.gp", false},
+    {"plot", 0, "FILE", "also draw projected against witnessed walls: .svg or .png, by gnuplot",
+     false},
     OPT_OUTPUT,
     OPT_RATES,
     OPT_HELP,
@@ -44,6 +48,27 @@ static err_code load_cards(const opts *o, card_library *lib, arena *mem, const c
     return OK;
 }
 
+static err_code check_plot(const opts *o, err *e) {
+    const char *path = opts_get(o, "plot"), *output = opts_get(o, "output");
+    if (!path || plot_check_path(path, e)) return e->code;
+    if (output && (strcmp(path, output) == 0 || file_same(path, output)))
+        return err_set(e, E_USAGE, "--plot", "found %s, which --output names too", path);
+    return OK;
+}
+
+static err_code draw(const char *path, const score *s, arena *mem, err *e) {
+    if (s->wall.n == 0)
+        return err_set(e, E_REFUSED, "--plot",
+                       "no wall-clock to draw: no run is scored that has one and is no interference "
+                       "run");
+    buf tsv;
+    buf_init(&tsv);
+    report_validate_tsv(s, &tsv);
+    (void)plot_run(cli_data_path("plots/validate.gp", mem), tsv.s, tsv.len, path, e);
+    buf_done(&tsv);
+    return e->code;
+}
+
 static err_code validate(const opts *o, card_library *lib, arena *mem, err *e) {
     score_use use = SCORE_SCORE;
     const card **cards = NULL;
@@ -51,11 +76,12 @@ static err_code validate(const opts *o, card_library *lib, arena *mem, err *e) {
     witness w;
     replay *all = NULL;
     score s;
-    if (pick_use(o, &use, e) || load_cards(o, lib, mem, &cards, &n, e) ||
+    if (check_plot(o, e) || pick_use(o, &use, e) || load_cards(o, lib, mem, &cards, &n, e) ||
         witness_load(o->operands[0], mem, &w, e) ||
         replay_set(&w, cards, n, opts_has(o, "summaries"), mem, &all, e) ||
         score_runs(all, w.n, use, mem, &s, e))
         return e->code;
+    if (opts_has(o, "plot") && draw(opts_get(o, "plot"), &s, mem, e)) return e->code;
     buf out;
     buf_init(&out);
     if (opts_has(o, "json"))
