@@ -226,7 +226,7 @@ static void interval_row(view *v, bool gain) {
     if (!any) return;
     /* without host terms the interval knows the scatter of the card's points and nothing of what
      * the card lacks */
-    cells[at++] = host ? "wall-clock 90 % interval" : "wall-clock, 90 % by card scatter";
+    cells[at++] = host ? "wall-clock 90 % interval" : "wall-clock 90 % by card scatter";
     cells[at++] = "s";
     for (size_t i = 0; i < v->p->arms_n; i++) cells[at++] = interval_text(v, &v->p->arms[i]);
     if (gain) cells[at++] = "";
