@@ -58,9 +58,10 @@ static err_code check_plot(const opts *o, err *e) {
 
 static err_code draw(const char *path, const score *s, arena *mem, err *e) {
     if (s->wall.n == 0)
-        return err_set(e, E_REFUSED, "--plot",
-                       "no wall-clock to draw: no run is scored that has one and is no interference "
-                       "run");
+        return err_set(
+            e, E_REFUSED, "--plot",
+            "no wall-clock to draw: no run is scored that has one and is no interference "
+            "run");
     buf tsv;
     buf_init(&tsv);
     report_validate_tsv(s, &tsv);

@@ -70,7 +70,8 @@ SCENARIO = schema("scenarios/scenario.schema.json")
 RESULT = schema("reports/result.schema.json")
 CARD = schema("rates/rate-card.schema.json")
 WITNESS = schema("calib/witness.schema.json")
-for name, v in (("scenario", SCENARIO), ("result", RESULT), ("rate-card", CARD), ("witness", WITNESS)):
+VALIDATE = schema("reports/validate.schema.json")
+for name, v in (("scenario", SCENARIO), ("result", RESULT), ("rate-card", CARD), ("witness", WITNESS), ("validate", VALIDATE)):
     judge(f"{name}.schema.json describes every field", not list(undescribed(v.schema)), list(undescribed(v.schema)))
 
 # ---- shipped files ----
@@ -115,6 +116,14 @@ def run(*args):
 
 
 FILE = os.path.join(REPO, "scenarios/head_to_head_4k.json")
+SERVER = {"name": "server", "engine": "llama-server", "prefix_reuse": "per_slot", "batching": "continuous",
+          "kv_layout": "split", "warm": "restored"}
+ENGINE = {"schema": "ratecast.scenario/1", "id": "engine", "title": "llama-server beside the general policies",
+          "card": "qwen2-7b-like-q8_0-h200-split",
+          "workload": {"K": 3, "H": 2, "P": 500, "turn_delta_in_tok": 64, "turn_out_tok": 16, "turn_shape": "delta_first"},
+          "arms": [SERVER, {"name": "general", "prefix_reuse": "per_slot", "batching": "continuous"}]}
+with open("engine.json", "w") as f:
+    json.dump(ENGINE, f)
 runs = [[path] for path, _ in scenarios]
 runs += [
     [FILE, "--set", "memory_budget_bytes=25769803776"],
@@ -124,6 +133,8 @@ runs += [
     [FILE, "--set", "workload.P=0", "--set", "workload.stagger_s=1.5", "--set", "workload.tool_latency_s=2"],
     [FILE, "--arm", "llama.cpp"],
     [FILE, "--set", "arms.0.batching=serial"],
+    ["engine.json"],
+    ["engine.json", "--set", "workload.client_order=one_after_another", "--set", "arms.0.n_batch=1024", "--set", "arms.0.n_ubatch=256"],
     ["--card", "qwen2-7b-like-q8_0-h200-split", "-K", "3", "-H", "2", "-P", "500"],
     ["--card", "qwen2-7b-like-q8_0-h200-split", "-K", "40", "-H", "2", "-P", "30000"],
 ]
@@ -135,6 +146,42 @@ for args in runs:
     except ValueError as e:
         why = f"{e}; {r.stderr.strip()}"
     judge(name, r.returncode == 0 and not why, why or f"exit code {r.returncode}")
+
+# ---- a validate run over two runs ----
+
+os.makedirs("witness/sessions")
+RUN = {"schema": "ratecast.witness/1", "machine": "gpu-h200", "use": "score",
+       "config": {"model": "qwen2-7b-like", "arm": "slot-isolated", "K": 1, "H": 2, "P": 96, "din": 32, "out": 3},
+       "server_args": ["llama-server", "-c", "4096", "--parallel", "1", "-no-kvu"]}
+
+
+def turn(number, cached, sent, first, gap):
+    times = [first + gap * i for i in range(3)]
+    return {"run_id": "with-turns", "agent": 0, "turn": number, "prompt_tokens": cached + (128 if number == 1 else 33),
+            "cached_tokens": cached, "new_prompt_tokens": 128 if number == 1 else 33, "out_tokens": 3, "t_send_s": sent,
+            "t_first_s": times[0], "t_last_s": times[2], "itl_ms": [1e3 * gap] * 2}
+
+
+lines = [dict(RUN, run_id="with-turns"),
+         dict(RUN, run_id="summary-only", wall_s=0.07, itl_p50_ms=4.5, gpu_mem_before_server_mib=600, gpu_mem_peak_mib=9000,
+              ttft_s={"cold": {"n": 1, "p50": 0.02, "p95": 0.02}, "warm": {"n": 1, "p50": 0.018, "p95": 0.018}})]
+turns = [turn(1, 0, 0.0, 0.021, 0.0045), turn(2, 130, 0.032, 0.05, 0.0045)]
+for path, rows in (("witness/runs.jsonl", lines), ("witness/sessions/one.jsonl", turns)):
+    with open(path, "w") as f:
+        f.writelines(json.dumps(row) + "\n" for row in rows)
+    judge(path, not any(complaint(WITNESS, row) for row in rows), "not ratecast.witness/1")
+for options, included in (([], 1), (["--summaries"], 2)):
+    r = run("validate", "witness", "--json", "--card", "qwen2-7b-like-q8_0-h200-split", *options)
+    try:
+        doc = json.loads(r.stdout)
+        why = complaint(VALIDATE, doc)
+    except ValueError as e:
+        doc, why = {"runs": [], "excluded": []}, f"{e}; {r.stderr.strip()}"
+    name = " ".join(["validate --json", *options])
+    judge(name, r.returncode == 0 and not why, why or f"exit code {r.returncode}")
+    judge(f"{name}: {included} of two runs", (len(doc["runs"]), len(doc["excluded"])) == (included, 2 - included), doc)
+r = run("validate", "witness", "--card", "qwen2-7b-like-q8_0-h200-split", "--json", "--use", "calibrate")
+judge("validate --json of no run", r.returncode == 0 and not complaint(VALIDATE, json.loads(r.stdout)), r.stdout[:200] + r.stderr)
 
 # ---- agreement ----
 
@@ -163,6 +210,8 @@ last_assumption = len(scenario["assumptions"])
 def assumed(term, **fields):
     return {"term": term, "provenance": "assumed", "reason": "r", **fields}
 
+
+HOST = {"sample_s": 0.0004, "client_gap_s": 0.002, "provenance": "derived", "source": "s"}
 
 CASES = [  # validator, good file, path, value, accepted?
     (SCENARIO, scenario, ["note"], "a note", True),
@@ -232,6 +281,25 @@ CASES = [  # validator, good file, path, value, accepted?
     (SCENARIO, scenario, ["assumptions", last_assumption], assumed("ttft_claim", warm_mod=0), False),
     (SCENARIO, scenario, ["assumptions", last_assumption], assumed("weights_bytes", value=9007199254740992), False),
     (SCENARIO, scenario, ["unmodeled"], ["a", 1], False),
+    (SCENARIO, scenario, ["arms", 0, "kv_layout"], "unstated", False),
+    (SCENARIO, scenario, ["arms", 0, "engine"], "general", True),
+    (SCENARIO, scenario, ["arms", 0, "n_batch"], 512, False),
+    (SCENARIO, scenario, ["workload", "client_order"], "one_after_another", True),
+    (SCENARIO, scenario, ["workload", "client_order"], "serial", False),
+    (SCENARIO, ENGINE, ["workload", "client_order"], "together", True),
+    (SCENARIO, ENGINE, ["arms", 0], dict(SERVER, n_batch=2048, n_ubatch=512), True),
+    (SCENARIO, ENGINE, ["arms", 0, "n_ubatch"], 0, False),
+    (SCENARIO, ENGINE, ["arms", 0, "engine"], "llama.cpp", False),
+    (SCENARIO, ENGINE, ["arms", 0, "engine"], DELETE, False),
+    (SCENARIO, ENGINE, ["arms", 0, "kv_layout"], DELETE, False),
+    (SCENARIO, ENGINE, ["arms", 0, "batching"], "serial", False),
+    (SCENARIO, ENGINE, ["arms", 0, "reuse_last_token"], True, False),
+    (SCENARIO, ENGINE, ["arms", 0, "block_tok"], 16, False),
+    (SCENARIO, ENGINE, ["arms", 0, "prefill"], "exclusive", False),
+    (SCENARIO, ENGINE, ["arms", 0, "warm"], "shared", False),
+    (SCENARIO, ENGINE, ["arms", 0, "prefix_reuse"], "shared", False),
+    (SCENARIO, ENGINE, ["arms", 0], dict(SERVER, prefix_reuse="shared", warm="shared"), True),
+    (SCENARIO, ENGINE, ["arms", 0, "warm"], DELETE, True),
     (CARD, card, ["note"], "a note", True),
     (CARD, card, ["note"], 5, False),
     (CARD, card, ["quantt"], "x", False),
@@ -251,6 +319,15 @@ CASES = [  # validator, good file, path, value, accepted?
     (CARD, card, ["field_provenance"], {"params": {"provenance": "assumed", "source": "s"}}, True),
     (CARD, card, ["field_provenance"], {"params": {"provenance": "assumed"}}, False),
     (CARD, card, ["field_provenance"], {"decode": {"provenance": "assumed", "source": "s"}}, False),
+    (CARD, card, ["host_terms"], {"provenance": "derived", "source": "s"}, True),
+    (CARD, card, ["host_terms"], dict(HOST, runs=["a"], stderr_frac={"sample_s": 0.1}), True),
+    (CARD, card, ["host_terms"], {"sample_s": 0.001, "source": "s"}, False),
+    (CARD, card, ["host_terms"], dict(HOST, sample_s=-1), False),
+    (CARD, card, ["host_terms"], dict(HOST, sampel_s=1), False),
+    (CARD, card, ["host_terms"], dict(HOST, stderr_frac={"client_gap_s": 0.1}), False),
+    (CARD, card, ["host_terms"], dict(HOST, device_overhead_bytes=1.5), False),
+    (CARD, card, ["host_terms"], dict(HOST, runs=[1]), False),
+    (CARD, card, ["host_terms"], dict(HOST, repeat_spread_frac=11), False),
     (CARD, card, ["decode"], DELETE, False),
     (CARD, card, ["decode", 0], {"batch_n": 1, "context_tok": 9, "tok_s": 7.5}, True),
     (CARD, card, ["decode", 0], {"batch_n": 1, "context_tok": 9, "step_s": 0.125, "tok_s": 8}, True),
