@@ -51,7 +51,21 @@ typedef struct decode_step {
  * there. */
 decode_step decode_curve_at(const decode_curve *d, int64_t batch_n);
 
+/* What the curve says of a point of the card it was fitted to (or of one that was left out). */
+double decode_curve_point_s(const decode_curve *d, const card *c, const decode_point *p);
+
 /* ---- prefill: n new tokens at depth d, as steps of n_ubatch rows ---- */
+
+/* One (length, depth): repetitions of all points with that key are pooled before the warm sample is
+ * taken, so that a single cold cell of one tool does not stand beside the warm one of another. */
+typedef struct prefill_cell {
+    int64_t n_tok, depth_tok, n_ubatch; /* the micro-batch that it was measured with */
+    double s;
+} prefill_cell;
+
+/* What the prefill fit sees of a card: prompts alone, with a stated length, sorted by length and
+ * depth. NULL when memory is short. */
+const prefill_cell *prefill_cells(const card *c, arena *mem, size_t *n);
 
 typedef struct prefill_curve {
     int64_t n_ubatch;

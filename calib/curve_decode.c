@@ -280,3 +280,8 @@ decode_step decode_curve_at(const decode_curve *d, int64_t batch_n) {
                          .reach_tok = reach_at(d, b),
                          .extrapolated = b < d->batch_n[0] || b > d->batch_n[d->n - 1]};
 }
+
+double decode_curve_point_s(const decode_curve *d, const card *c, const decode_point *p) {
+    double own_tok = p->context_tok > 0 ? (double)p->batch_n * (double)p->context_tok : 0;
+    return at(d, d->a_s, (double)p->batch_n) + d->own_s * own_tok + d->foreign_s * foreign_of(c, p);
+}

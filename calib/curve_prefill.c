@@ -12,13 +12,6 @@
 /* The limits keep the fit a matter of milliseconds; a dense sweep of lengths has a few dozen. */
 enum { UBATCH_DEFAULT = 512, KNOTS_MAX = 128, CELLS_MAX = 4096 };
 
-/* One (length, depth): repetitions of all points with that key are pooled before the warm sample is
- * taken, so that a single cold cell of one tool does not stand beside the warm one of another. */
-typedef struct cell {
-    int64_t n_tok, depth_tok, n_ubatch; /* the micro-batch that it was measured with */
-    double s;
-} cell;
-
 static bool usable(const prefill_point *p) {
     return !p->origin.excluded && p->n_prompt_tok > 0 && p->batch_n == 1;
 }
@@ -37,10 +30,10 @@ static bool same_key(const prefill_point *a, const prefill_point *b) {
            a->n_ubatch == b->n_ubatch;
 }
 
-/* Sorted cells, one a key. Returns NULL when memory is short. */
-static cell *pool_cells(const card *c, int64_t n_ubatch, arena *mem, size_t *n) {
+const prefill_cell *prefill_cells(const card *c, arena *mem, size_t *n) {
+    int64_t n_ubatch = c->engine.n_ubatch ? c->engine.n_ubatch : UBATCH_DEFAULT;
     const prefill_point **p = ARENA_ARRAY(mem, const prefill_point *, c->prefill_n);
-    cell *cells = ARENA_ARRAY(mem, cell, c->prefill_n);
+    prefill_cell *cells = ARENA_ARRAY(mem, prefill_cell, c->prefill_n);
     size_t used = 0, samples = 1;
     for (size_t i = 0; p && i < c->prefill_n; i++)
         if (usable(&c->prefill[i])) {
@@ -59,8 +52,8 @@ static cell *pool_cells(const card *c, int64_t n_ubatch, arena *mem, size_t *n) 
             for (size_t k = 0; k < o->samples_n; k++) pool[m++] = o->samples_s[k];
         }
         cells[(*n)++] =
-            (cell){p[i]->n_prompt_tok, p[i]->depth_tok, p[i]->n_ubatch ? p[i]->n_ubatch : n_ubatch,
-                   card_warm_sample_s(pool, m)};
+            (prefill_cell){p[i]->n_prompt_tok, p[i]->depth_tok,
+                           p[i]->n_ubatch ? p[i]->n_ubatch : n_ubatch, card_warm_sample_s(pool, m)};
         i = j;
     }
     return cells;
@@ -71,7 +64,7 @@ static cell *pool_cells(const card *c, int64_t n_ubatch, arena *mem, size_t *n) 
 /* Row counts that get a T of their own: measured lengths up to the micro-batch of their
  * measurement, and that micro-batch itself once a longer prompt was measured; below the smallest of
  * them the decode steps stand in (T is one curve of rows). */
-static void make_knots(const cell *cells, size_t n, const decode_curve *d, prefill_curve *p,
+static void make_knots(const prefill_cell *cells, size_t n, const decode_curve *d, prefill_curve *p,
                        double *rows_n, double *T_s, double *scratch) {
     for (size_t i = 0; i < n; i++)
         scratch[i] = fmin((double)cells[i].n_tok, (double)cells[i].n_ubatch);
@@ -136,7 +129,7 @@ static double pair_count(int64_t n_tok, int64_t depth_tok) {
     return n * (double)depth_tok + n * n / 2;
 }
 
-static void design_row(const design *g, const cell *c, double k1_declared_s, double *row,
+static void design_row(const design *g, const prefill_cell *c, double k1_declared_s, double *row,
                        double *rhs) {
     int64_t ub = c->n_ubatch;
     memset(row, 0, g->params * sizeof *row);
@@ -153,8 +146,8 @@ static void design_row(const design *g, const cell *c, double k1_declared_s, dou
 
 /* Solves; false when the system does not have full rank, or gives an attention term or a step below
  * zero. */
-static bool solve(const design *g, const cell *cells, size_t n, double k1_declared_s, double *T_s,
-                  prefill_curve *p) {
+static bool solve(const design *g, const prefill_cell *cells, size_t n, double k1_declared_s,
+                  double *T_s, prefill_curve *p) {
     if (n < g->params) return false;
     gsl_matrix *X = gsl_matrix_calloc(n, g->params), *cov = gsl_matrix_alloc(g->params, g->params);
     gsl_vector *y = gsl_vector_alloc(n), *w = gsl_vector_alloc(n),
@@ -185,7 +178,8 @@ static bool solve(const design *g, const cell *cells, size_t n, double k1_declar
     return ok;
 }
 
-static bool fit(const cell *cells, size_t n, double k1_declared_s, double *T_s, prefill_curve *p) {
+static bool fit(const prefill_cell *cells, size_t n, double k1_declared_s, double *T_s,
+                prefill_curve *p) {
     size_t free_n = p->n - p->anchors_n;
     bool declared = k1_declared_s >= 0;
     const design tries[] = {
@@ -200,7 +194,7 @@ static bool fit(const cell *cells, size_t n, double k1_declared_s, double *T_s, 
 
 /* Attention is identifiable when the work per step varies: one length at two depths, or two lengths
  * beyond the micro-batch. Cells are sorted by length, then depth. */
-static bool sees_attention(const cell *cells, size_t n) {
+static bool sees_attention(const prefill_cell *cells, size_t n) {
     size_t longer = 0;
     for (size_t i = 0; i < n; i++) {
         bool again = i > 0 && cells[i].n_tok == cells[i - 1].n_tok;
@@ -211,7 +205,7 @@ static bool sees_attention(const cell *cells, size_t n) {
 }
 
 /* `residual` has room for n values. */
-static void describe(const cell *cells, size_t n, double *residual, prefill_curve *p) {
+static void describe(const prefill_cell *cells, size_t n, double *residual, prefill_curve *p) {
     p->rows_min_tok = cells[0].n_tok;
     for (size_t i = 0; i < n; i++) {
         prefill_curve as_measured = *p;
@@ -231,7 +225,7 @@ err_code prefill_curve_fit(const card *c, const decode_curve *decode, double k1_
     *out = (prefill_curve){.n_ubatch = c->engine.n_ubatch ? c->engine.n_ubatch : UBATCH_DEFAULT,
                            .n_ubatch_assumed = c->engine.n_ubatch == 0};
     size_t n = 0, knots = c->prefill_n + 1 + (decode ? decode->n : 0);
-    const cell *cells = pool_cells(c, out->n_ubatch, mem, &n);
+    const prefill_cell *cells = prefill_cells(c, mem, &n);
     double *rows_n = ARENA_ARRAY(mem, double, knots), *T_s = ARENA_ARRAY(mem, double, knots);
     double *lengths = ARENA_ARRAY(mem, double, knots);
     if (!cells || !rows_n || !T_s || !lengths)

@@ -103,6 +103,9 @@ static workload *workload_of(const witness_run *r, arena *mem, const char **why)
         *why = "output lengths vary and no session record states them";
         return NULL;
     }
+    for (int64_t i = 0; i < K * H; i++)
+        if (out[i] == 0) *why = "a turn of 0 output tokens";
+    if (workload_prompt_tok(w, 1) + own[0] == 0) *why = "an empty prompt";
     return w;
 }
 
@@ -129,6 +132,9 @@ static err_code build(const witness_run *r, const card *const *cards, size_t n, 
     if (!out->excluded && !measure(r, summaries, mem, &out->seen))
         out->excluded = "session records are missing or incomplete";
     if (!out->excluded) out->work = workload_of(r, mem, &out->excluded);
+    if (!out->excluded && out->work && r->slots_n < out->work->K)
+        out->excluded = arena_printf(mem, "%lld slots for %lld agents", (long long)r->slots_n,
+                                     (long long)out->work->K);
     if (out->excluded) return OK;
     out->arm = arm_of(r, out->card, mem);
     if (!out->arm || !out->work)
@@ -149,8 +155,10 @@ err_code replay_set(const witness *w, const card *const *cards, size_t cards_n, 
         matched += r[i].card != NULL;
     }
     if (matched == 0)
-        return err_set(e, E_SCHEMA, "",
-                       "no run matches a card by model, machine, threads and KV layout");
+        return err_set(e, E_SCHEMA, "runs.jsonl",
+                       "found no run that matches a card by model, machine, threads and KV layout "
+                       "(%s: %s)",
+                       w->runs[0].id, r[0].excluded);
     *out = r;
     return OK;
 }
@@ -159,4 +167,54 @@ err_code replay_run(const replay *r, const host_terms *host, arena *scratch, sim
                     metrics *m, err *e) {
     if (llama_server_run(r->arm, r->work, r->cost, host, scratch, sim, e)) return e->code;
     return metrics_of(sim, r->arm, r->work, r->cost, scratch, m, e);
+}
+
+/* ---- repeats ---- */
+
+static bool same_server(const witness_run *a, const witness_run *b) {
+    bool same_warm = a->warm && b->warm ? strcmp(a->warm, b->warm) == 0 : a->warm == b->warm;
+    return same_warm && a->serial == b->serial && a->pinned == b->pinned &&
+           a->cache_prompt == b->cache_prompt && a->patched == b->patched &&
+           a->slots_n == b->slots_n;
+}
+
+bool replay_siblings(const witness_run *a, const witness_run *b) {
+    bool same_text = strcmp(a->model, b->model) == 0 && strcmp(a->machine, b->machine) == 0 &&
+                     strcmp(a->arm, b->arm) == 0;
+    return same_text && a->K == b->K && a->H == b->H && a->P == b->P && a->din == b->din &&
+           a->out == b->out && a->stagger_s == b->stagger_s && a->tool_s == b->tool_s &&
+           a->out_jitter == b->out_jitter && a->layout == b->layout &&
+           a->threads_n == b->threads_n && a->n_batch == b->n_batch && a->n_ubatch == b->n_ubatch &&
+           a->N == b->N && a->n0 == b->n0 && a->out0 == b->out0 && a->out1 == b->out1 &&
+           a->delay_s == b->delay_s && a->context_tok == b->context_tok && same_server(a, b);
+}
+
+/* Pooled: squared deviations of log walls from the mean of their group, over the degrees of
+ * freedom of all groups. */
+static double pooled_spread(const replay *all, size_t n, const card *only, size_t *free_n) {
+    double sum = 0;
+    *free_n = 0;
+    for (size_t i = 0; i < n; i++) {
+        double mean = 0;
+        size_t members = 0;
+        bool first = true;
+        if (all[i].excluded || (only && all[i].card != only)) continue;
+        for (size_t j = 0; j < n; j++) {
+            if (all[j].excluded || !replay_siblings(all[i].run, all[j].run)) continue;
+            if (j < i) first = false;
+            mean += log(all[j].seen.wall_s);
+            members++;
+        }
+        mean /= (double)members;
+        double off = log(all[i].seen.wall_s) - mean;
+        sum += off * off;
+        *free_n += !first; /* a group of m gives m - 1 */
+    }
+    return *free_n > 0 ? sqrt(sum / (double)*free_n) : 0;
+}
+
+double replay_repeat_spread(const replay *all, size_t n, const card *c, size_t *free_n) {
+    enum { ENOUGH = 8 };
+    double own = pooled_spread(all, n, c, free_n);
+    return *free_n >= ENOUGH ? own : pooled_spread(all, n, NULL, free_n);
 }

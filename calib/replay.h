@@ -34,11 +34,20 @@ typedef struct replay {
 } replay;
 
 /* Matches every run to a card by model, machine, compute threads and KV layout and builds its
- * replay. A run without a card, with two, with errors, without turns (unless `summaries`: its wall
- * and TTFT are then those of runs.jsonl) or with output lengths that no record states is excluded
- * with the reason. E_SCHEMA when no run matches any card. */
+ * replay. Excluded with the reason is a run without a card, with two, with errors, without turns
+ * (unless `summaries`: its wall and TTFT are then those of runs.jsonl), with output lengths that no
+ * record states, with an empty prompt or answer, or with fewer slots than agents. E_SCHEMA when no
+ * run matches any card. */
 MUST_USE err_code replay_set(const witness *w, const card *const *cards, size_t cards_n,
                              bool summaries, arena *mem, replay **out, err *e);
+
+/* Two runs of one configuration: what differs is chance. */
+bool replay_siblings(const witness_run *a, const witness_run *b);
+
+/* Standard deviation of the log walls of identical runs, pooled over the groups of `c`'s runs, or
+ * of all where those leave fewer than eight degrees of freedom (a standard deviation good to a
+ * quarter) (*free_n). Projects nothing. 0: no run has a repeat. */
+double replay_repeat_spread(const replay *all, size_t n, const card *c, size_t *free_n);
 
 /* Runs one replay. `host` NULL: card only. */
 MUST_USE err_code replay_run(const replay *r, const host_terms *host, arena *scratch,

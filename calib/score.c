@@ -1,6 +1,6 @@
 #include "score.h"
 
-#include "llama_server.h"
+#include "interval.h"
 
 #include "base/stat.h"
 
@@ -8,7 +8,6 @@
 #include <string.h>
 
 enum { SCRATCH_MIB = 512 };
-static const double Z90 = 1.6448536269514722; /* two-sided 90 % of a normal distribution */
 static const double REPEATS_DIFFER_FRAC = 0.20;
 
 /* ---- statistics ---- */
@@ -95,12 +94,11 @@ static err_code project(const replay *r, score_run *out, err *e) {
         out->card_only_wall_s = (double)sim.wall_ns / 1e9;
     const host_terms *host = &r->card->fitted_host;
     if (replay_run(r, host, scratch, &sim, &m, e) == OK) {
-        double spread = 0;
-        if (llama_server_wall_spread_frac(r->arm, r->work, r->cost, host, sim.wall_ns, &spread, e))
-            return e->code;
+        wall_interval wall = {0};
+        (void)interval_of(r->arm, r->work, r->cost, &sim, &wall, e);
         out->wall_s = (double)sim.wall_ns / 1e9;
-        out->lo_s = out->wall_s * exp(-Z90 * spread);
-        out->hi_s = out->wall_s * exp(Z90 * spread);
+        out->lo_s = (double)wall.lo_ns / 1e9;
+        out->hi_s = (double)wall.hi_ns / 1e9;
         out->cold = (witness_summary){m.ttft_cold.n, (double)m.ttft_cold.p50_ns / 1e9,
                                       (double)m.ttft_cold.p95_ns / 1e9};
         out->warm = (witness_summary){m.ttft_warm.n, (double)m.ttft_warm.p50_ns / 1e9,
@@ -121,17 +119,6 @@ static err_code project(const replay *r, score_run *out, err *e) {
 
 /* ---- repeats ---- */
 
-/* Two runs of one configuration: what differs is chance. */
-static bool siblings(const witness_run *a, const witness_run *b) {
-    bool same_text = strcmp(a->model, b->model) == 0 && strcmp(a->machine, b->machine) == 0 &&
-                     strcmp(a->arm, b->arm) == 0;
-    return same_text && a->K == b->K && a->H == b->H && a->P == b->P && a->din == b->din &&
-           a->out == b->out && a->stagger_s == b->stagger_s && a->tool_s == b->tool_s &&
-           a->out_jitter == b->out_jitter && a->layout == b->layout &&
-           a->threads_n == b->threads_n && a->n_batch == b->n_batch && a->n_ubatch == b->n_ubatch &&
-           a->N == b->N && a->n0 == b->n0 && a->context_tok == b->context_tok;
-}
-
 static void median_of(const double *v, size_t n, double *out, bool *used) {
     double sorted[64], lo, hi;
     size_t m = 0;
@@ -151,7 +138,7 @@ static void use_medians(score_run *runs, size_t n, score_run *r) {
     double wall[64], p50[64], p95[64], cold[64];
     size_t m = 0;
     for (size_t i = 0; i < n && m < 64; i++) {
-        if (!siblings(runs[i].r->run, r->r->run)) continue;
+        if (!replay_siblings(runs[i].r->run, r->r->run)) continue;
         wall[m] = runs[i].r->seen.wall_s;
         p50[m] = runs[i].r->seen.warm.p50_s;
         p95[m] = runs[i].r->seen.warm.p95_s;
@@ -174,7 +161,7 @@ static error_stats floor_of(const score_run *runs, size_t n, double *v) {
     size_t m = 0;
     for (size_t i = 0; i < n; i++)
         for (size_t j = i + 1; j < n; j++)
-            if (siblings(runs[i].r->run, runs[j].r->run)) {
+            if (replay_siblings(runs[i].r->run, runs[j].r->run)) {
                 v[m++] = ratio(runs[i].r->seen.wall_s, runs[j].r->seen.wall_s);
                 break;
             }

@@ -204,46 +204,6 @@ static err_code search_k(const scenario *s, arm_result *r, err *e) {
     return OK;
 }
 
-/* ---- intervals ---- */
-
-/* Relative standard deviation of the wall-clock as far as the card's own points tell: the scatter
- * of each curve's points about it, taken as common to all steps of that phase. Declared rates have
- * no scatter to go by. */
-static bool card_spread(const arm_result *r, double *out) {
-    static const term DECLARED[] = {TERM_PREFILL_TOK_S, TERM_DELTA_PREFILL_S,
-                                    TERM_DECODE_TOK_S,  TERM_DECODE_GAIN_CARD,
-                                    TERM_CONSTANT_S,    TERM_QUEUE_WAIT_IN_WALL};
-    static const double MEDIAN_TO_SIGMA = 1.4826; /* of a normal distribution */
-    const decode_curve *d = cost_decode_curve(r->cost);
-    const prefill_curve *p = cost_prefill_curve(r->cost);
-    for (size_t i = 0; i < sizeof DECLARED / sizeof *DECLARED; i++)
-        if (cost_assumes(r->cost, DECLARED[i])) return false;
-    if (!d || !p || r->sim.wall_ns <= 0) return false;
-    double wall = (double)r->sim.wall_ns;
-    double decode = (double)r->sim.decode_ns / wall * MEDIAN_TO_SIGMA * d->median_residual_frac;
-    double prefill = (double)r->sim.prefill_ns / wall * MEDIAN_TO_SIGMA * p->median_residual_frac;
-    *out = sqrt(decode * decode + prefill * prefill);
-    return true;
-}
-
-static err_code set_interval(arm_result *r, const workload *w, err *e) {
-    static const double Z90 = 1.6448536269514722;
-    const host_terms *host = &r->arm->card->fitted_host;
-    double spread = 0, server = 0;
-    r->has_interval = card_spread(r, &spread);
-    r->interval_from = "scatter of the card's points; host time is not in it";
-    if (r->has_interval && r->arm->engine == ENGINE_LLAMA_SERVER && host->known) {
-        if (llama_server_wall_spread_frac(r->arm, w, r->cost, host, r->sim.wall_ns, &server, e))
-            return e->code;
-        spread = sqrt(spread * spread + server * server);
-        r->interval_from = "scatter of the card's points, standard errors of the host terms, "
-                           "spread of identical runs";
-    }
-    r->wall_lo_ns = llround((double)r->sim.wall_ns * exp(-Z90 * spread));
-    r->wall_hi_ns = llround((double)r->sim.wall_ns * exp(Z90 * spread));
-    return OK;
-}
-
 /* ---- arms ---- */
 
 static err_code run_arm(const scenario *s, const arm *a, arena *mem, arm_result *r, err *e) {
@@ -257,7 +217,8 @@ static err_code run_arm(const scenario *s, const arm *a, arena *mem, arm_result 
     for (size_t i = 0; i < a->assume_n; i++)
         if (a->assume[i].what == TERM_CONSTANT_S || a->assume[i].what == TERM_QUEUE_WAIT_IN_WALL)
             r->time_prov = prov_weakest(r->time_prov, a->assume[i].prov);
-    if (set_interval(r, &s->work, e) || search_k(s, r, e)) return e->code;
+    if (interval_of(r->arm, &s->work, r->cost, &r->sim, &r->wall, e) || search_k(s, r, e))
+        return e->code;
     return collect_notes(r, &s->work, mem, e);
 }
 

@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "cost.h"
+#include "interval.h"
 #include "metrics.h"
 #include "scenario.h"
 #include "sim.h"
@@ -16,11 +17,8 @@ typedef struct arm_result {
     const cost *cost;
     sim_result sim;
     metrics m;
-    prov time_prov; /* of wall-clock, TTFT and rates: weakest input, at best modeled */
-    bool
-        has_interval; /* 90 % interval of the wall-clock, from the fits; declared rates have none */
-    int64_t wall_lo_ns, wall_hi_ns;
-    const char *interval_from;
+    prov time_prov;      /* of wall-clock, TTFT and rates: weakest input, at best modeled */
+    wall_interval wall;  /* 90 % */
     int64_t k_in_budget; /* largest K whose peak fits memory_budget_bytes; -1: no budget given */
     const char *k_note;  /* what limits it, where that is not memory; NULL: memory */
     bool k_capped;       /* the search stopped at its limit, more may fit */

@@ -156,6 +156,24 @@ static void add_step_times(const card *c, arena *mem, buf *out) {
              p.n_ubatch_assumed ? " (assumed)" : "");
 }
 
+static void left_out_line(buf *out, const char *what, const left_out *l) {
+    if (l->n == 0)
+        buf_addf(out, "- %s: nothing can be left out\n", what);
+    else
+        buf_addf(out, "- %s: %zu points, median %.1f %%, worst %.1f %% (%s)\n", what, l->n,
+                 100 * l->median_frac, 100 * l->worst_frac, l->worst_at);
+}
+
+void report_curves_text(const card *c, const curve_check *check, arena *mem, buf *out) {
+    buf_addf(out, "card      %s [%s]\n", c->id, PROV_UPPER[c->prov]);
+    add_step_times(c, mem, out);
+    buf_add(out, "\nLeft out, and said by curves fitted to the rest\n\n");
+    left_out_line(out, "decode, a batch size between two others", &check->decode_batch);
+    left_out_line(out, "decode, a context of a batch size", &check->decode_context);
+    left_out_line(out, "prefill, a depth of a length", &check->prefill_depth);
+    left_out_line(out, "prefill, a length between two others", &check->prefill_length);
+}
+
 void report_card_text(const card *c, arena *mem, buf *out) {
     buf_addf(out, "card      %s [%s]\n          %s\n", c->id, PROV_UPPER[c->prov], c->title);
     buf_addf(out, "source    %s\n", c->source);

@@ -141,8 +141,8 @@ enum { ROWS_N = sizeof ROWS / sizeof *ROWS };
 
 /* "12.61 to 14.05"; a dash where rates were declared. */
 static const char *interval_text(const view *v, const arm_result *a) {
-    if (!a->has_interval) return v->csv ? "" : "–";
-    double lo = (double)a->wall_lo_ns / 1e9, hi = (double)a->wall_hi_ns / 1e9;
+    if (!a->wall.known) return v->csv ? "" : "–";
+    double lo = (double)a->wall.lo_ns / 1e9, hi = (double)a->wall.hi_ns / 1e9;
     if (v->csv) return arena_printf(v->mem, "%.9g to %.9g", lo, hi);
     return arena_printf(v->mem, "%s to %s", fmt_s(v->mem, lo), fmt_s(v->mem, hi));
 }
@@ -220,7 +220,7 @@ static void interval_row(view *v, bool gain) {
     bool any = v->csv, host = true;
     for (size_t i = 0; i < v->p->arms_n; i++) {
         const arm_result *a = &v->p->arms[i];
-        any |= a->has_interval;
+        any |= a->wall.known;
         host &= a->arm->engine == ENGINE_LLAMA_SERVER && a->arm->card->fitted_host.known;
     }
     if (!any) return;

@@ -83,6 +83,7 @@ static void add_policy(cJSON *o, const arm *a) {
         if (a->n_batch) jw_int(o, "n_batch", a->n_batch);
         if (a->n_ubatch) jw_int(o, "n_ubatch", a->n_ubatch);
         jw_str(o, "warm", WARM[a->warm]);
+        jw_str(o, "kv_layout", a->layout == KV_LAYOUT_UNIFIED ? "unified" : "split");
     }
     jw_str(o, "prefix_reuse", PREFIX_REUSE_NAMES[a->reuse]);
     if (a->reuse == REUSE_SHARED) {
@@ -98,7 +99,8 @@ static void add_policy(cJSON *o, const arm *a) {
     if (a->context_tok == 0) return;
     jw_int(o, "context_tok", a->context_tok);
     jw_str(o, "context_scope", a->context_per_slot ? "per_slot" : "total");
-    jw_str(o, "kv_layout", a->layout == KV_LAYOUT_UNIFIED ? "unified" : "split");
+    if (a->engine == ENGINE_GENERAL)
+        jw_str(o, "kv_layout", a->layout == KV_LAYOUT_UNIFIED ? "unified" : "split");
     jw_int(o, "slot_pad_tok", a->slot_pad_tok);
 }
 
@@ -109,12 +111,12 @@ static void add_strings(cJSON *o, const char *key, const char *const *s, size_t 
 
 static void add_time(cJSON *o, const arm_result *r) {
     jw_ns_as_s(o, "wall_s", r->sim.wall_ns);
-    if (r->has_interval) {
+    if (r->wall.known) {
         cJSON *iv = jw_obj(o, "wall_interval");
         jw_int(iv, "level_pct", 90);
-        jw_ns_as_s(iv, "lo_s", r->wall_lo_ns);
-        jw_ns_as_s(iv, "hi_s", r->wall_hi_ns);
-        jw_str(iv, "from", r->interval_from);
+        jw_ns_as_s(iv, "lo_s", r->wall.lo_ns);
+        jw_ns_as_s(iv, "hi_s", r->wall.hi_ns);
+        jw_str(iv, "from", r->wall.from);
     }
     cJSON *busy = jw_obj(o, "busy_s");
     jw_ns_as_s(busy, "prefill", r->sim.prefill_ns);
@@ -185,6 +187,7 @@ static void add_workload(cJSON *root, const scenario *s) {
     jw_int(o, "turn_delta_in_tok", w->turn_delta_in_tok);
     jw_int(o, "turn_out_tok", w->turn_out_tok);
     jw_str(o, "turn_shape", TURN_SHAPE_NAMES[w->shape]);
+    jw_str(o, "client_order", CLIENT_ORDER_NAMES[w->one_after_another]);
     jw_ns_as_s(o, "tool_latency_s", w->tool_latency_ns);
     cJSON *start = jw_arr(o, "start_offsets_s"), *own = jw_arr(o, "private_tok");
     for (int64_t k = 0; k < w->K; k++) {

@@ -123,11 +123,21 @@ static void list_excluded(const score *s, buf *out) {
 }
 
 void report_validate_text(const score *s, const witness *w, arena *mem, buf *out) {
-    buf_add(out, "[MODELED against WITNESSED] projections from rate cards and configurations; "
-                 "nothing of a scored run was fitted to\n\n");
+    bool summaries = false, fitted = false, median = false;
+    for (size_t i = 0; i < s->n; i++) {
+        summaries |= !s->runs[i].r->seen.from_turns;
+        fitted |= s->runs[i].r->run->use == USE_CALIBRATE;
+        median |= s->runs[i].against_median;
+    }
+    buf_addf(out,
+             "[MODELED against WITNESSED] projections from rate cards and configurations; %s\n\n",
+             fitted ? "host terms were fitted to runs marked calibrate, which are among these"
+                    : "no host term was fitted to these runs");
     run_table(s, mem, out);
-    bool summaries = false;
-    for (size_t i = 0; i < s->n; i++) summaries |= !s->runs[i].r->seen.from_turns;
+    if (median)
+        buf_add(out,
+                "\nm: repeats of this session differ by over 20 % in one of its figures, which "
+                "stands for its median\n");
     if (summaries)
         buf_add(out,
                 "\n* from the run's own summary: its session records are missing or incomplete\n");
@@ -231,7 +241,8 @@ void report_validate_json(const score *s, const witness *w, buf *out) {
 
 /* ---- fit ---- */
 
-void report_fit_text(const host_fit *f, const card *c, arena *mem, buf *out) {
+void report_fit_text(const host_fit *f, const card *c, const char *spread_from, arena *mem,
+                     buf *out) {
     static const char *const HEAD[] = {"run", "wall error %", "left out %"};
     host_terms h = f->terms;
     buf_addf(out, "host terms of %s, %zu terms from %zu calibrate runs [DERIVED]\n\n", c->id,
@@ -240,7 +251,8 @@ void report_fit_text(const host_fit *f, const card *c, arena *mem, buf *out) {
         if (*host_term_at(&h, i) > 0)
             buf_addf(out, "- %s = %.4g ms (± %.0f %%)\n", HOST_TERM_NAMES[i],
                      *host_term_at(&h, i) * 1e3, 100 * h.stderr_frac[i]);
-    buf_addf(out, "- client_gap_s = %.4g ms (seen between turns)\n", h.client_gap_s * 1e3);
+    buf_addf(out, "- client_gap_s = %.4g ms (%s)\n", h.client_gap_s * 1e3,
+             f->client_gap_seen ? "seen between turns" : "assumed: no run has its turns");
     if (f->dropped[0]) buf_addf(out, "\nNot identified by these runs: %s\n", f->dropped);
     buf_add(out, "\n");
     table *t = table_new(mem, 3);
@@ -251,8 +263,8 @@ void report_fit_text(const host_fit *f, const card *c, arena *mem, buf *out) {
         table_row(t, row);
     }
     table_markdown(t, out);
-    buf_addf(
-        out,
-        "\ncard only: mean error %.1f %%; identical runs differ by %.1f %% (standard deviation)\n",
-        100 * f->card_only_mean_frac, 100 * f->terms.repeat_spread_frac);
+    buf_addf(out,
+             "\ncard only: mean error %.1f %%; standard deviation of identical runs %.1f %% "
+             "(%s)\n",
+             100 * f->card_only_mean_frac, 100 * f->terms.repeat_spread_frac, spread_from);
 }

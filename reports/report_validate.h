@@ -11,6 +11,8 @@ void report_validate_text(const score *s, const witness *w, arena *scratch, buf 
 void report_validate_json(const score *s, const witness *w, buf *out);
 /* Projected against witnessed walls, one line a run, for plots/validate.gp. */
 void report_validate_tsv(const score *s, buf *out);
-void report_fit_text(const host_fit *f, const card *c, arena *scratch, buf *out);
+/* `spread_from`: where the spread of identical runs comes from. */
+void report_fit_text(const host_fit *f, const card *c, const char *spread_from, arena *scratch,
+                     buf *out);
 
 #endif

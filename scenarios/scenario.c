@@ -24,7 +24,7 @@ static const char *const REUSE_OR_UNKNOWN[] = {"none", "per_slot", "shared", "un
 enum { REUSE_UNKNOWN = 3 };
 static const char *const ENGINE_NAMES[] = {"general", "llama-server", NULL};
 static const char *const WARM_NAMES[] = {"none", "first_slot", "restored", "shared", NULL};
-static const char *const ORDER_NAMES[] = {"together", "one_after_another", NULL};
+const char *const CLIENT_ORDER_NAMES[] = {"together", "one_after_another", NULL};
 static const char *const SCOPE_NAMES[] = {"total", "per_slot", NULL};
 static const char *const LAYOUT_NAMES[] = {"split", "unified", NULL};
 static const char *const AT_NAMES[] = {"end", "start", NULL};
@@ -368,7 +368,7 @@ static void read_workload(jr w, workload *out) {
     out->turn_delta_in_tok = jr_int(w, "turn_delta_in_tok", 0, TOK_MAX);
     out->turn_out_tok = jr_int(w, "turn_out_tok", 1, TOK_MAX);
     out->shape = (turn_shape)jr_enum(w, "turn_shape", TURN_SHAPE_NAMES);
-    out->one_after_another = jr_enum_or(w, "client_order", ORDER_NAMES, 0) == 1;
+    out->one_after_another = jr_enum_or(w, "client_order", CLIENT_ORDER_NAMES, 0) == 1;
     out->tool_latency_ns = seconds_to_ns(jr_num_or(w, "tool_latency_s", 0, LATENCY_MAX_S, 0));
     if (!jr_ok(w)) return;
     if (out->K * out->H > TURNS_MAX)

@@ -85,6 +85,7 @@ typedef enum warm_up {
 typedef enum prefill_mode { PREFILL_EXCLUSIVE, PREFILL_MIXED } prefill_mode;
 
 extern const char *const TURN_SHAPE_NAMES[];
+extern const char *const CLIENT_ORDER_NAMES[]; /* by one_after_another */
 extern const char *const PREFIX_REUSE_NAMES[];
 extern const char *const BATCHING_NAMES[];
 extern const char *const COMERS_NAMES[];

@@ -1,6 +1,8 @@
 #include "base/jsonw.h"
+#include "calib/curve_check.h"
 #include "calib/host_fit.h"
 #include "cli/cli.h"
+#include "report_card.h"
 #include "report_validate.h"
 
 #include <math.h>
@@ -12,7 +14,8 @@ static const opt_spec OPTS[] = {
     {"session", 0, "DIR", "witnessed runs: host terms are fitted to those marked calibrate", false},
     {"with", 0, "CARD", "another card of the same engine and machine whose runs count too", true},
     {"summaries", 0, NULL, "use the summary of a run whose session records are missing", false},
-    {"repeat-spread", 0, "FRAC", "standard deviation of identical runs' walls (default 0.026)",
+    {"repeat-spread", 0, "FRAC",
+     "standard deviation of identical runs' walls (default: pooled over the repeats in DIR)",
      false},
     OPT_OUTPUT,
     OPT_RATES,
@@ -99,57 +102,95 @@ static err_code load_cards(const opts *o, card_library *lib, arena *mem, const c
     return OK;
 }
 
-static err_code calibrate_runs(const opts *o, const card *const *cards, size_t n, arena *mem,
-                               const replay ***out, size_t *out_n, err *e) {
+typedef struct session {
+    replay *all; /* n, excluded ones too */
+    size_t n;
+    const replay **calibrate;
+    size_t calibrate_n;
+} session;
+
+static err_code read_session(const opts *o, const card *const *cards, size_t n, arena *mem,
+                             session *out, err *e) {
     witness w;
-    replay *all = NULL;
+    *out = (session){0};
     if (witness_load(opts_get(o, "session"), mem, &w, e)) return e->code;
-    if (replay_set(&w, cards, n, opts_has(o, "summaries"), mem, &all, e)) return e->code;
-    const replay **runs = ARENA_ARRAY(mem, const replay *, w.n);
-    if (!runs) return err_set(e, E_LIMIT, "fit", "does not fit the memory budget");
+    if (replay_set(&w, cards, n, opts_has(o, "summaries"), mem, &out->all, e)) return e->code;
+    out->n = w.n;
+    out->calibrate = ARENA_ARRAY(mem, const replay *, w.n);
+    if (!out->calibrate) return err_set(e, E_LIMIT, "fit", "does not fit the memory budget");
     for (size_t i = 0; i < w.n; i++)
-        if (!all[i].excluded && all[i].run->use == USE_CALIBRATE) runs[(*out_n)++] = &all[i];
-    *out = runs;
+        if (!out->all[i].excluded && out->all[i].run->use == USE_CALIBRATE)
+            out->calibrate[out->calibrate_n++] = &out->all[i];
     return OK;
 }
 
-/* Two identical H200 runs differ by 2.9 % on average: the mean difference of two draws is 1.13
- * standard deviations. */
-static const double REPEAT_SPREAD_FRAC = 0.026;
-
-static err_code read_spread(const opts *o, double *spread, err *e) {
+/* What identical runs differ by, and where that comes from. The repeats may be scored runs: they
+ * are compared with each other, never with a projection. */
+static err_code repeat_spread(const opts *o, const session *s, const card *c, arena *mem,
+                              double *frac, const char **from, err *e) {
+    static const double NO_REPEATS_FRAC = 0.05;
     const char *given = opts_get(o, "repeat-spread");
-    char *end = NULL;
-    if (!given) return OK;
-    double v = strtod(given, &end);
-    if (*given == '\0' || *end != '\0' || !(v >= 0 && v < 1))
-        return err_set(e, E_USAGE, "--repeat-spread",
-                       "found \"%s\", expected a fraction from 0 to 1", given);
-    *spread = v;
+    if (given) {
+        char *end = NULL;
+        *frac = strtod(given, &end);
+        *from = "given by --repeat-spread";
+        if (*given == '\0' || *end != '\0' || !(*frac >= 0 && *frac < 1))
+            return err_set(e, E_USAGE, "--repeat-spread",
+                           "found \"%s\", expected a fraction from 0 to 1", given);
+        return OK;
+    }
+    size_t free_n = 0;
+    *frac = replay_repeat_spread(s->all, s->n, c, &free_n);
+    *from = arena_printf(mem, "of the repeats there, %zu degrees of freedom", free_n);
+    if (free_n > 0) return OK;
+    *frac = NO_REPEATS_FRAC;
+    *from = "assumed: no run is repeated";
     return OK;
+}
+
+/* Without sessions: the curves of the card, as every command fits them when it loads it. */
+static err_code check_curves(const opts *o, const card *c, card_library *lib, arena *mem, err *e) {
+    static const char *const OF_SESSION[] = {"with", "summaries", "repeat-spread", "output"};
+    for (size_t i = 0; i < sizeof OF_SESSION / sizeof *OF_SESSION; i++)
+        if (opts_has(o, OF_SESSION[i]))
+            return err_set(e, E_USAGE, "fit", "found --%s without --session DIR, expected both",
+                           OF_SESSION[i]);
+    curve_check check;
+    buf out;
+    if (curve_check_run(c, mem, &check, e)) return e->code;
+    buf_init(&out);
+    report_curves_text(c, &check, mem, &out);
+    (void)cli_output(o, &out, lib, NULL, 0, e);
+    buf_done(&out);
+    return e->code;
 }
 
 static err_code fit(const opts *o, card_library *lib, arena *mem, err *e) {
     const card **cards = NULL;
-    const replay **runs = NULL;
-    size_t n = 0, runs_n = 0;
+    size_t n = 0;
+    session s;
     host_fit f;
     if (load_cards(o, lib, mem, &cards, &n, e)) return e->code;
-    if (!opts_has(o, "session"))
-        return err_set(
-            e, E_USAGE, "fit",
-            "expected --session DIR with witnessed runs (the curves of a card need no fit of "
-            "their own: `ratecast show CARD`)");
-    if (calibrate_runs(o, cards, n, mem, &runs, &runs_n, e)) return e->code;
-    double spread = REPEAT_SPREAD_FRAC;
-    if (read_spread(o, &spread, e) || host_fit_run(runs, runs_n, spread, mem, &f, e))
+    if (!opts_has(o, "session")) return check_curves(o, cards[0], lib, mem, e);
+    if (read_session(o, cards, n, mem, &s, e)) return e->code;
+    double spread = 0;
+    const char *from = "";
+    if (repeat_spread(o, &s, cards[0], mem, &spread, &from, e) ||
+        host_fit_run(s.calibrate, s.calibrate_n, spread, mem, &f, e))
         return e->code;
-    f.terms.device_overhead_bytes = round(host_fit_overhead_bytes(runs, runs_n, cards[0]));
+    f.terms.device_overhead_bytes =
+        round(host_fit_overhead_bytes(s.calibrate, s.calibrate_n, cards[0]));
+    host_fit_slot_files(cards[0], &f.terms);
     buf report, out;
     buf_init(&report);
     buf_init(&out);
-    report_fit_text(&f, cards[0], mem, &report);
-    char *terms = terms_text(&f, "fitted by `ratecast fit` to the calibrate runs named here");
+    report_fit_text(&f, cards[0], from, mem, &report);
+    char *terms = terms_text(
+        &f,
+        arena_printf(mem,
+                     "fitted by `ratecast fit` to the calibrate runs named here; client gap %s; "
+                     "slot files assumed at the speed of one machine; repeat spread %s",
+                     f.client_gap_seen ? "seen between their turns" : "assumed", from));
     bool to_file = opts_has(o, "output");
     if (to_file) {
         fputs(report.s, stdout);
@@ -180,9 +221,13 @@ const command CMD_FIT = {
     .operands = "CARD",
     .operands_min = 1,
     .operands_max = 1,
-    .summary = "fit a card's host terms to the witnessed runs marked calibrate\n\n"
-               "With -o the card is written with its host terms; it may be the same file.",
-    .example = "example:\n  ratecast fit my-card --session runs/ -o rates/my-card.json\n",
+    .summary = "fit a card's curves and check them, or its host terms to witnessed runs\n\n"
+               "Alone: the curves, and how far they are off at points left out. With --session: "
+               "host terms from the runs marked calibrate; with -o the card is written with them; "
+               "it may be the same file.",
+    .example = "example:\n"
+               "  ratecast fit my-card\n"
+               "  ratecast fit my-card --session runs/ -o rates/my-card.json\n",
     .opts = OPTS,
     .opts_n = sizeof OPTS / sizeof *OPTS,
     .run = run,

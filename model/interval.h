@@ -1,0 +1,22 @@
+/* How far a projected wall-clock can be off by what went into it: a 90 % interval, log-normal, from
+ * the scatter of the card's points about their curves and, on llama-server's loop, the standard
+ * errors of the host terms and the spread of identical runs. What is not modeled is not in it. */
+#ifndef RATECAST_INTERVAL_H
+#define RATECAST_INTERVAL_H
+
+#include "base/err.h"
+#include "cost.h"
+#include "scenario.h"
+#include "sim.h"
+
+typedef struct wall_interval {
+    bool known; /* false: a declared rate prices the run, it has no scatter to go by */
+    int64_t lo_ns, hi_ns;
+    const char *from; /* what it is made of */
+} wall_interval;
+
+/* Of the finished run `sim`. Under llama-server the run is replayed once a host term. */
+MUST_USE err_code interval_of(const arm *a, const workload *w, const cost *c, const sim_result *sim,
+                              wall_interval *out, err *e);
+
+#endif

@@ -1,0 +1,255 @@
+#!/bin/sh
+# `ratecast fit`, `validate` and scenarios of engine llama-server from the outside: exit codes, places, and that a
+# fitted card differs from the old one in its host terms only. RATECAST: the program, REPO: the source folder.
+set -u
+: "${RATECAST:?path of the program}" "${REPO:?path of the repository}"
+case $RATECAST in /*) ;; *) RATECAST=$PWD/$RATECAST ;; esac
+case $REPO in /*) ;; *) REPO=$PWD/$REPO ;; esac
+
+T=$(mktemp -d) || exit 1
+trap 'rm -rf "$T"' EXIT
+trap 'exit 1' HUP INT TERM
+cd "$T" || exit 1
+RATECAST_RATES=$REPO/rates
+export RATECAST_RATES
+passed=0 failed=0 code=0
+SPLIT=qwen2-7b-like-q8_0-h200-split
+
+run() {
+    "$RATECAST" "$@" >out 2>err </dev/null
+    code=$?
+}
+
+is() { # NAME COMMAND...: the command succeeds
+    name=$1
+    shift
+    if "$@" >log 2>&1; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED $name (exit code of the run: $code)"
+        sed -n '1,5s/^/    /p' err log
+    fi
+}
+
+refused() { # NAME TEXT...: the last run ended with exit code 2, one line on stderr that holds the texts, and no output
+    name=$1
+    shift
+    is "$name: exit 2" test $code -eq 2
+    is "$name: silent stdout" test ! -s out
+    is "$name: one line" test "$(wc -l <err)" -eq 1
+    for text; do is "$name: says $text" grep -qF -e "$text" err; done
+}
+
+# ---- a folder of runs that their summaries tell ----
+
+summary() { # ID USE K P WALL WARM_P50
+    printf '{"run_id": "%s", "use": "%s", "machine": "gpu-h200", "config": {"model": "qwen2-7b-like", "arm": "slot-isolated", "K": %s, "H": 6, "P": %s, "din": 64, "out": 32}, "server_args": ["-np", "%s", "-no-kvu"], "wall_s": %s, "itl_p50_ms": 6, "ttft_s": {"warm": {"n": 5, "p50": %s, "p95": 0.1}}}\n' \
+        "$1" "$2" "$3" "$4" "$3" "$5" "$6"
+}
+mkdir -p good/sessions
+: >good/sessions/a.jsonl
+{ summary one calibrate 1 4096 1.5 0.026; summary two calibrate 2 2048 2.0 0.03; summary four calibrate 4 1024 2.6 0.04
+  summary first score 3 2048 2.4 0.035; summary second score 4 512 2.5 0.04; } >good/runs.jsonl
+
+# ---- fit ----
+
+fit() { run fit "$@" --session good --summaries; }
+
+fit $SPLIT -o fitted.json
+is "fit: exit 0" test $code -eq 0
+is "fit: fewer terms than runs" grep -q '2 terms from 3 calibrate runs' out
+is "fit: what is missing" grep -q 'Not identified by these runs: .*graph_s (add a calibrate run)' out
+is "fit: the score runs are not in it" test -z "$(grep -E '\| (first|second) ' out)"
+is "fit: check accepts the card" "$RATECAST" check fitted.json
+is "fit: the old terms stand on one line" test "$(grep -c '"host_terms"' "$REPO/rates/$SPLIT.json")" -eq 1
+diff "$REPO/rates/$SPLIT.json" fitted.json >difference
+is "fit: something changed" test -s difference
+is "fit: only the host terms" test -z "$(grep '^[<>]' difference | grep -v '^[<>]   *"host_terms": {.*},$')"
+is "fit: names its runs" grep -q '"runs":\["one","two","four"\]' fitted.json
+cp fitted.json once.json
+fit ./fitted.json -o fitted.json
+is "fit twice, in place: exit 0" test $code -eq 0
+is "fit twice, in place: the same bytes" cmp once.json fitted.json
+# a card without host terms gets them before its points
+awk '/"host_terms"/ { next } { print }' once.json >bare.json
+is "bare card: check accepts it" "$RATECAST" check bare.json
+fit ./bare.json -o bare-fitted.json
+is "bare card: exit 0" test $code -eq 0
+is "bare card: check accepts what was written" "$RATECAST" check bare-fitted.json
+grep -v '"host_terms"' bare-fitted.json >rest.json
+is "bare card: the rest stands" cmp bare.json rest.json
+fit ./bare.json
+is "without -o: exit 0" test $code -eq 0
+is "without -o: a report" grep -q 'sample_s = ' out
+fit $SPLIT --repeat-spread 2
+refused "fit --repeat-spread 2" '--repeat-spread' 'expected a fraction'
+mkdir -p few/sessions
+: >few/sessions/a.jsonl
+head -1 good/runs.jsonl >few/runs.jsonl
+run fit $SPLIT --session few --summaries -o none.json
+refused "fit to one run" 'found 1 calibrate run'
+is "fit to one run: no file" test ! -e none.json
+printf '{"schema": "ratecast.rate-card/1", "id": "heir", "title": "t", "method": "engine", "provenance": "witnessed", "source": "t", "extends": "%s"}\n' $SPLIT >heir.json
+fit ./heir.json -o none.json
+is "fit of a card that has no points of its own: exit 2" test $code -eq 2
+is "fit of a card that has no points of its own: says what to do" grep -q 'heir.json: .*fit the card that it extends' err
+is "fit of a card that has no points of its own: no file" test ! -e none.json
+
+# ---- validate ----
+
+run validate good --summaries --card $SPLIT
+is "validate: exit 0" test $code -eq 0
+is "validate: both score runs" test "$(grep -cE '^\| (first|second) ' out)" -eq 2
+is "validate: none of the calibrate runs" test "$(grep -cE '^\| (one|two|four) ' out)" -eq 0
+is "validate: says that a summary was used" grep -q 'from the run.s own summary' out
+cp out text
+run validate good --summaries --card $SPLIT
+is "validate: the same again" cmp text out
+run validate good --summaries --card $SPLIT --use calibrate
+is "validate --use calibrate" test "$(grep -cE '^\| (one|two|four) ' out)" -eq 3
+run validate good --summaries --card $SPLIT --json
+is "validate --json: exit 0" test $code -eq 0
+is "validate --json: schema" grep -q '"schema": "ratecast.validate/1"' out
+if command -v python3 >/dev/null; then
+    is "validate --json parses" python3 -c '
+import json, sys
+d = json.load(open("out"))
+sys.exit(not ([r["run_id"] for r in d["runs"]] == ["first", "second"] and d["summary"]["wall"]["n"] == 2
+              and len(d["excluded"]) == 0 and all(r["wall_s"]["lo"] < r["wall_s"]["hi"] for r in d["runs"])))'
+fi
+run validate good --card $SPLIT
+is "without --summaries: exit 0" test $code -eq 0
+is "without --summaries: the reason" grep -q 'first: session records are missing or incomplete' out
+run validate absent --card $SPLIT
+refused "missing folder" absent 'expected a folder'
+run validate good
+refused "no card" 'expected --card CARD'
+run validate good --summaries --card $SPLIT --use some
+refused "unknown --use" --use '"some"' 'score, calibrate or all'
+run validate good --summaries --card qwen2-1.5b-like-q8_0-h200-split
+refused "no matching card" runs.jsonl '(one: no card for model qwen2-7b-like'
+run validate good --summaries --card $SPLIT-x
+refused "unknown card" $SPLIT-x
+mkdir -p bad/sessions
+cp good/runs.jsonl bad
+printf '{"run_id": "one", "agent": 0,\n' >bad/sessions/a.jsonl
+run validate bad --summaries --card $SPLIT
+refused "damaged session" sessions/a.jsonl:1 'expected'
+printf '{"run_id": "one", "agent": "x"}\n' >bad/sessions/a.jsonl
+run validate bad --summaries --card $SPLIT
+refused "session with a wrong type" 'sessions/a.jsonl:1#/agent' 'found the string'
+: >bad/sessions/a.jsonl
+sed '2s/"H": 6/"H": 0/' good/runs.jsonl >bad/runs.jsonl
+run validate bad --summaries --card $SPLIT
+refused "run with a wrong value" 'runs.jsonl:2#/config/H' 'found 0'
+# runs that the engine cannot replay are left out, the others are scored
+{ cat good/runs.jsonl; summary crowd score 4 512 2.5 0.04 | sed 's/"-np", "4"/"-np", "3"/'; } >bad/runs.jsonl
+run validate bad --summaries --card $SPLIT
+is "fewer slots than agents: exit 0" test $code -eq 0
+is "fewer slots than agents: the reason" grep -q 'crowd: 3 slots for 4 agents' out
+
+# ---- scenarios of engine llama-server ----
+
+scenario() { # ARM-KEYS
+    printf '{"schema": "ratecast.scenario/1", "id": "t", "title": "t", "card": "%s", "workload": {"K": 2, "H": 3, "P": 1000, "turn_delta_in_tok": 50, "turn_out_tok": 20, "turn_shape": "delta_first"}, "arms": [{"name": "a", "batching": "continuous", %s}]}\n' $SPLIT "$1" >s.json
+    run project s.json
+}
+OK='"engine": "llama-server", "kv_layout": "split", "prefix_reuse": "per_slot"'
+scenario "$OK"
+is "llama-server: exit 0" test $code -eq 0
+is "llama-server: interval row" grep -qE '^\| wall-clock,? 90 % .*[0-9] to [0-9]' out
+is "llama-server: host time is other" test -n "$(awk -F'|' '/device other/ && $4 + 0 > 0' out)"
+scenario "$OK, \"n_batch\": 512, \"n_ubatch\": 256, \"warm\": \"restored\""
+is "llama-server with its keys: exit 0" test $code -eq 0
+for key in '"n_batch": 512' '"n_ubatch": 512' '"warm": "restored"'; do
+    scenario "\"prefix_reuse\": \"per_slot\", $key"
+    refused "$key without engine" s.json '#/arms/0' 'with engine llama-server only'
+done
+for key in '"prefill": "exclusive"' '"max_batch_tok": 512' '"block_tok": 16'; do
+    scenario "$OK, $key"
+    refused "$key with engine" s.json '#/arms/0'
+done
+scenario "$OK, \"prefill\": \"exclusive\""
+refused "prefill with engine" '#/arms/0/prefill' 'engine llama-server does not take'
+scenario '"engine": "llama-server", "prefix_reuse": "per_slot"'
+refused "no kv_layout" '#/arms/0' 'kv_layout' 'split'
+scenario "$OK, \"warm\": \"shared\""
+refused "warm shared without reuse shared" '#/arms/0' 'prefix_reuse shared and warm shared together'
+scenario '"engine": "llama-server", "kv_layout": "split", "prefix_reuse": "shared"'
+refused "reuse shared without warm shared" '#/arms/0' 'prefix_reuse shared and warm shared together'
+scenario "$OK, \"engine_\": 1"
+refused "unknown key" '#/arms/0/engine_'
+scenario "$OK, \"n_batch\": 0"
+refused "n_batch 0" '#/arms/0/n_batch' 'found 0'
+scenario "$OK, \"slots_n\": 1"
+refused "fewer slots than agents" '1 slots for K = 2'
+scenario "$OK, \"assumptions\": [{\"term\": \"prefill_tok_s\", \"value\": 1000, \"provenance\": \"assumed\", \"reason\": \"t\"}]"
+refused "declared rate" 'engine llama-server prices micro-batches from the card'
+
+# ---- plot: a stand-in for gnuplot, called as SCRIPT DATA PICTURE behind -d -c ----
+
+plot() { run validate good --summaries --card $SPLIT --plot "$@"; }
+mkdir fake
+gnuplot_is() { # SCRIPT
+    printf '#!/bin/sh\n%s\n' "$1" >fake/gnuplot
+    chmod +x fake/gnuplot
+}
+usual_path=$PATH
+PATH=$T/fake:$PATH
+# shellcheck disable=SC2016 # the stand-in expands them
+gnuplot_is 'cp "$4" seen.tsv; echo picture >"$5"'
+plot walls.svg
+is "plot: exit 0" test $code -eq 0
+is "plot: the picture" grep -qx picture walls.svg
+is "plot: the text as well" grep -q 'first' out
+is "plot: gnuplot saw both walls" test "$(grep -cE '^(first|second)	' seen.tsv)" -eq 2
+run validate good --summaries --card $SPLIT --tsv
+is "plot: of the table that --tsv prints" cmp seen.tsv out
+# shellcheck disable=SC2016 # the stand-in expands them
+for fault in 'exit 3' 'echo "line 3: warning" >&2; echo other >"$5"' ':' 'kill -9 $$'; do
+    gnuplot_is "$fault"
+    plot walls.svg
+    is "plot, gnuplot does '$fault': exit 4" test $code -eq 4
+    is "plot, gnuplot does '$fault': the old picture stands" grep -qx picture walls.svg
+    is "plot, gnuplot does '$fault': nothing is left over" test "$(find . -name 'walls.svg*' | wc -l)" -eq 1
+done
+PATH=$usual_path
+env PATH="$T/empty" "$RATECAST" validate good --summaries --card $SPLIT --plot walls.svg >out 2>err </dev/null
+code=$?
+is "plot without gnuplot: exit 4" test $code -eq 4
+is "plot without gnuplot: says so" grep -q gnuplot err
+plot walls.pdf
+refused "plot of another format" '--plot' '.svg or .png'
+plot walls.svg -o walls.svg
+refused "plot over the output" 'walls.svg'
+if command -v gnuplot >/dev/null; then
+    plot real.svg
+    is "plot by gnuplot: exit 0" test $code -eq 0
+    is "plot by gnuplot: an SVG that names its axes" grep -q 'witnessed' real.svg
+    cp real.svg again.svg
+    plot real.svg
+    is "plot by gnuplot: the same bytes again" cmp real.svg again.svg
+else
+    echo "SKIPPED: gnuplot is not installed"
+fi
+
+# ---- fit without sessions ----
+
+run fit $SPLIT
+is "fit alone: exit 0" test $code -eq 0
+is "fit alone: the four ways to leave out" test "$(grep -c 'points, median' out)" -eq 4
+run fit smollm2-135m-m3pro-fak-cpu
+is "fit of a card without decode: exit 0" test $code -eq 0
+is "fit of a card without decode says so" grep -q 'decode, a batch size.*nothing can be left out' out
+run fit qwen3.8-27b-q4_k_m-m3pro-llamacpp
+refused "fit of a card that gives no curve" 'context'
+for o in "--with $SPLIT" --summaries '--repeat-spread 0.1' '-o new.json'; do
+    # shellcheck disable=SC2086 # two words
+    run fit $SPLIT $o
+    refused "fit $o without --session" '--session'
+done
+is "no card was written" test ! -e new.json
+
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ]
