@@ -237,7 +237,7 @@ err_code decode_curve_fit(const card *c, double k_declared_s, arena *mem, decode
     *out = (decode_curve){0};
     bool declared = k_declared_s >= 0;
     problem q = {.c = c, .fit_own = !declared, .own_s = declared ? k_declared_s : 0};
-    if (gather(c, !declared, mem, &q, e) || list_batches(&q, mem, e)) return e->code;
+    if (gather(c, !declared, mem, &q, e) || list_batches(&q, mem, e) || !q.batch_n) return e->code;
     double *a_s = ARENA_ARRAY(mem, double, q.batches_n);
     if (!a_s) return err_set(e, E_LIMIT, c->id, "does not fit the memory budget");
     if (fit(&q, a_s, out, e)) return e->code;

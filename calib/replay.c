@@ -105,6 +105,8 @@ static workload *workload_of(const witness_run *r, arena *mem, const char **why)
     }
     for (int64_t i = 0; i < K * H; i++)
         if (out[i] == 0) *why = "a turn of 0 output tokens";
+    if (r->warm && strcmp(r->warm, "save_restore") != 0 && strcmp(r->warm, "n_cmpl") != 0)
+        *why = arena_printf(mem, "config.warm is \"%s\", expected save_restore or n_cmpl", r->warm);
     if (workload_prompt_tok(w, 1) + own[0] == 0) *why = "an empty prompt";
     return w;
 }

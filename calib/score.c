@@ -135,7 +135,7 @@ static void median_of(const double *v, size_t n, double *out, bool *used) {
 
 /* Where repeats differ by more than 20 % nobody can do better than their median. */
 static void use_medians(score_run *runs, size_t n, score_run *r) {
-    double wall[64], p50[64], p95[64], cold[64];
+    double wall[64] = {0}, p50[64] = {0}, p95[64] = {0}, cold[64] = {0};
     size_t m = 0;
     for (size_t i = 0; i < n && m < 64; i++) {
         if (!replay_siblings(runs[i].r->run, r->r->run)) continue;

@@ -431,7 +431,7 @@ err_code llama_server_wall_spread_frac(const arm *a, const workload *w, const co
     if (!host->known || wall_ns <= 0) return OK;
     for (size_t i = 0; i < HOST_FITTED_N; i++) {
         host_terms t = *host;
-        sim_result sim;
+        sim_result sim = {0};
         if (*host_term_at(&t, i) <= 0 || t.stderr_frac[i] <= 0) continue;
         *host_term_at(&t, i) *= 1 + t.stderr_frac[i];
         arena *scratch = arena_new((size_t)SCRATCH_MIB << 20);

@@ -61,7 +61,8 @@ static const char *member(const char *s, const char *key) {
     return NULL;
 }
 
-/* Behind the value of a member that starts at `s`, its comma and white space included. */
+/* Behind the value of a member that starts at `s`, its comma and white space included; of the last
+ * member: the object's end. */
 static const char *behind(const char *s) {
     int depth = 0;
     for (; *s; s++) {
@@ -69,6 +70,7 @@ static const char *behind(const char *s) {
             for (s++; *s != '"'; s++) s += *s == '\\';
         if (*s == '{' || *s == '[') depth++;
         if (*s == '}' || *s == ']') depth--;
+        if (depth < 0) return s;
         if (depth == 0 && *s == ',') return s + 1 + strspn(s + 1, " \t\r\n");
     }
     return s;
@@ -83,9 +85,10 @@ static err_code new_card(const card *c, const char *terms, arena *mem, buf *out,
     if (!at)
         return err_set(e, E_REFUSED, c->path,
                        "card has no prefill list of its own: fit the card that it extends");
+    const char *rest = old ? behind(old) : at;
     buf_add_n(out, f.s, (size_t)(at - f.s));
-    buf_addf(out, "\"host_terms\": %s,\n  ", terms);
-    buf_add(out, old ? behind(old) : at);
+    buf_addf(out, "\"host_terms\": %s%s", terms, *rest == '}' ? "\n" : ",\n  ");
+    buf_add(out, rest);
     return OK;
 }
 
@@ -170,7 +173,7 @@ static err_code fit(const opts *o, card_library *lib, arena *mem, err *e) {
     size_t n = 0;
     session s;
     host_fit f;
-    if (load_cards(o, lib, mem, &cards, &n, e)) return e->code;
+    if (load_cards(o, lib, mem, &cards, &n, e) || !cards) return e->code;
     if (!opts_has(o, "session")) return check_curves(o, cards[0], lib, mem, e);
     if (read_session(o, cards, n, mem, &s, e)) return e->code;
     double spread = 0;
@@ -193,10 +196,9 @@ static err_code fit(const opts *o, card_library *lib, arena *mem, err *e) {
                      f.client_gap_seen ? "seen between their turns" : "assumed", from));
     bool to_file = opts_has(o, "output");
     if (to_file) {
-        fputs(report.s, stdout);
-        if (new_card(cards[0], terms, mem, &out, e) == OK)
-            (void)file_write(opts_get(o, "output"), out.s, out.len,
-                             e); /* a card may be renewed in place */
+        if (new_card(cards[0], terms, mem, &out, e) == OK &&
+            file_write(opts_get(o, "output"), out.s, out.len, e) == OK) /* also in place */
+            fputs(report.s, stdout);
     } else {
         (void)cli_output(o, &report, lib, NULL, 0, e);
     }

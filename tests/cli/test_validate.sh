@@ -79,6 +79,13 @@ is "bare card: exit 0" test $code -eq 0
 is "bare card: check accepts what was written" "$RATECAST" check bare-fitted.json
 grep -v '"host_terms"' bare-fitted.json >rest.json
 is "bare card: the rest stands" cmp bare.json rest.json
+# host terms that stand last
+awk '/^ *"host_terms"/ { sub(/,$/, ""); last = $0; next } /^}/ { print last; print; next } { line[NR] = $0; print }' once.json |
+    awk '{ if (held != "" && $0 ~ /"host_terms"/) { print held ","; held = $0 } else { if (NR > 1) print held; held = $0 } } END { print held }' >last.json
+is "host terms last: check accepts it" "$RATECAST" check last.json
+fit ./last.json -o last-fitted.json
+is "host terms last: exit 0" test $code -eq 0
+is "host terms last: check accepts what was written" "$RATECAST" check last-fitted.json
 fit ./bare.json
 is "without -o: exit 0" test $code -eq 0
 is "without -o: a report" grep -q 'sample_s = ' out
@@ -93,6 +100,7 @@ is "fit to one run: no file" test ! -e none.json
 printf '{"schema": "ratecast.rate-card/1", "id": "heir", "title": "t", "method": "engine", "provenance": "witnessed", "source": "t", "extends": "%s"}\n' $SPLIT >heir.json
 fit ./heir.json -o none.json
 is "fit of a card that has no points of its own: exit 2" test $code -eq 2
+is "fit of a card that has no points of its own: silent stdout" test ! -s out
 is "fit of a card that has no points of its own: says what to do" grep -q 'heir.json: .*fit the card that it extends' err
 is "fit of a card that has no points of its own: no file" test ! -e none.json
 
