@@ -39,8 +39,7 @@ typedef struct server {
                                 -1 otherwise */
     int ramp;                /* steps that still pay for a changed set */
     int64_t cells_tok;       /* in use over all slots */
-    itl_run *itl;
-    size_t itl_n, itl_cap;
+    itl_list itl;
     sim_result out;
     err *e;
 } server;
@@ -235,20 +234,6 @@ static double graph_s(server *s, bool any_prompt) {
 
 /* ---- sampling ---- */
 
-static void note_gap(server *s, int64_t gap_ns) {
-    if (s->itl_n == s->itl_cap) {
-        size_t cap = s->itl_cap ? 2 * s->itl_cap : 1024;
-        itl_run *grown = realloc(s->itl, cap * sizeof *grown);
-        if (!grown) {
-            err_set(s->e, E_NOMEM, s->arm->name, "out of memory");
-            return;
-        }
-        s->itl = grown;
-        s->itl_cap = cap;
-    }
-    s->itl[s->itl_n++] = (itl_run){gap_ns, 1};
-}
-
 static void end_turn(server *s, int64_t k) {
     slot *sl = &s->slots[k];
     record(s, k)->done_ns = s->now_ns;
@@ -281,7 +266,7 @@ static void sample(server *s, double sample_s) {
             sl->state = SLOT_DECODING;
             sl->left_tok = workload_out_tok(s->work, k, sl->turn) - 1;
         } else {
-            note_gap(s, s->now_ns - sl->last_tok_ns);
+            (void)itl_list_add(&s->itl, s->now_ns - sl->last_tok_ns, 1, s->arm->name, s->e);
             sl->left_tok--;
         }
         sl->last_tok_ns = s->now_ns;
@@ -375,13 +360,12 @@ static void run_session(server *s) {
 }
 
 static err_code collect(server *s, arena *mem, sim_result *out) {
-    itl_run *itl = ARENA_ARRAY(mem, itl_run, s->itl_n);
+    const itl_run *itl = itl_list_copy(&s->itl, mem);
     if (!itl) return err_set(s->e, E_LIMIT, s->arm->name, "does not fit the memory budget");
-    if (s->itl_n) memcpy(itl, s->itl, s->itl_n * sizeof *itl);
     int64_t busy_ns = s->out.prefill_ns + s->out.decode_ns + s->out.other_ns;
     *out = s->out;
     out->itl = itl;
-    out->itl_n = s->itl_n;
+    out->itl_n = s->itl.n;
     out->turns = s->turns;
     out->turns_n = s->work->K * s->work->H;
     out->wall_ns = s->now_ns;
@@ -418,7 +402,7 @@ err_code llama_server_run(const arm *a, const workload *w, const cost *c, const 
         return err_set(e, E_LIMIT, a->name, "does not fit the memory budget");
     run_session(&s);
     if (!e->code) (void)collect(&s, mem, out);
-    free(s.itl);
+    itl_list_free(&s.itl);
     return e->code;
 }
 

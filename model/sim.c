@@ -51,8 +51,7 @@ typedef struct sim {
     int64_t prefixes_in_work_n; /* mixed: prompts taken up that compute the shared prefix */
     int64_t mixed_n;
     bool start_constant_due, end_constant_due;
-    itl_run *itl; /* malloc'ed while it grows */
-    size_t itl_n, itl_cap;
+    itl_list itl;
     sim_result out;
     err *e;
 } sim;
@@ -142,22 +141,12 @@ static int64_t stretch_steps(const sim *s, const decode_price *p, int64_t sum_co
 }
 
 static void itl_add(sim *s, int64_t gap_ns, int64_t n) {
+    itl_list *l = &s->itl;
     if (n == 0) return;
-    if (s->itl_n > 0 && s->itl[s->itl_n - 1].gap_ns == gap_ns) {
-        s->itl[s->itl_n - 1].n += n;
-        return;
-    }
-    if (s->itl_n == s->itl_cap) {
-        size_t cap = s->itl_cap ? 2 * s->itl_cap : 256;
-        itl_run *grown = realloc(s->itl, cap * sizeof *grown);
-        if (!grown) {
-            err_set(s->e, E_NOMEM, s->arm->name, "out of memory");
-            return;
-        }
-        s->itl = grown;
-        s->itl_cap = cap;
-    }
-    s->itl[s->itl_n++] = (itl_run){gap_ns, n};
+    if (l->n > 0 && l->v[l->n - 1].gap_ns == gap_ns)
+        l->v[l->n - 1].n += n;
+    else
+        (void)itl_list_add(l, gap_ns, n, s->arm->name, s->e);
 }
 
 /* The first token of every running sequence in this piece of device time comes at first_ns. */
@@ -422,12 +411,11 @@ static bool set_up(sim *s, arena *mem) {
 
 static err_code collect(sim *s, arena *mem, sim_result *out) {
     assert(s->turns_done_n == s->out.turns_n);
-    itl_run *itl = ARENA_ARRAY(mem, itl_run, s->itl_n);
+    const itl_run *itl = itl_list_copy(&s->itl, mem);
     if (!itl) return err_set(s->e, E_LIMIT, s->arm->name, "does not fit the memory budget");
-    if (s->itl_n) memcpy(itl, s->itl, s->itl_n * sizeof *itl);
     *out = s->out;
     out->itl = itl;
-    out->itl_n = s->itl_n;
+    out->itl_n = s->itl.n;
     out->turns = s->turns;
     out->wall_ns = s->now_ns;
     out->idle_ns = s->now_ns - s->out.prefill_ns - s->out.decode_ns - s->out.other_ns;
@@ -458,6 +446,6 @@ err_code sim_run(const arm *a, const workload *w, const cost *c, arena *mem, sim
         if (instant_over && s.op == OP_NONE && !e->code) dispatch(&s);
     }
     if (!e->code) collect(&s, mem, out);
-    free(s.itl);
+    itl_list_free(&s.itl);
     return e->code;
 }

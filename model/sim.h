@@ -18,6 +18,7 @@
 #include "base/err.h"
 #include "cost.h"
 #include "usage.h"
+#include "itl.h"
 #include "scenario.h"
 
 #include <stdint.h>
@@ -30,12 +31,6 @@ typedef struct turn_record {
     int64_t reused_tok, reused_cross_tok, computed_tok;
 } turn_record;
 
-/* Gaps between two output tokens of one sequence: `n` of them, `gap_ns` each. Inside an undisturbed
- * stretch the mean gap stands for all but the first. */
-typedef struct itl_run {
-    int64_t gap_ns, n;
-} itl_run;
-
 typedef struct sim_result {
     int64_t wall_ns; /* end of the last event */
     int64_t prefill_ns, decode_ns, other_ns, idle_ns;
@@ -45,7 +40,8 @@ typedef struct sim_result {
     int64_t turns_n;
     int64_t presented_tok, reused_tok, reused_cross_tok, computed_tok, output_tok;
     int64_t prefix_evals; /* prefills that computed the whole shared prefix */
-    const itl_run *itl;
+    const itl_run
+        *itl; /* inside an undisturbed stretch the mean gap stands for all but the first */
     size_t itl_n;
     int64_t kv_peak_tok, kv_peak_sequences;
     int64_t stretches_n, events_n;

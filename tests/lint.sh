@@ -16,7 +16,7 @@ scripts=$(git ls-files '*.sh' .ci/run .ci/install)
     cppcheck --quiet --error-exitcode=1 --std=c11 --enable=warning,portability,performance --inline-suppr \
         --suppress=missingIncludeSystem -Imodel -Irates -Icalib -Iscenarios -Ireports -I. $product || fail cppcheck
     printf '%s\n' $product | xargs -P 2 -n 4 clang-tidy --quiet -p "$build" --warnings-as-errors='*' 2>/dev/null || fail clang-tidy
-    shellcheck $scripts || fail shellcheck
+    shellcheck -x $scripts || fail shellcheck
     codespell -L Dout,Din,dout,din $product $(git ls-files '*.h' '*.md' ':!tests/*') || fail codespell # tests misspell on purpose
 }
 # every header stands alone

@@ -59,3 +59,23 @@ err_code cli_output(const opts *o, const buf *text, const card_library *lib,
                        which);
     return file_write(path, text->s, text->len, e);
 }
+
+int cli_in_arena(const opts *o, err_code (*body)(const opts *, card_library *, arena *, err *)) {
+    arena *mem = arena_new((size_t)OUTPUT_BUDGET_MIB << 20);
+    if (!mem) return cli_fail(&(err){.code = E_NOMEM, .what = "out of memory"});
+    err e = {0};
+    card_library lib = cli_library(o);
+    int code = body(o, &lib, mem, &e) ? cli_fail(&e) : 0;
+    arena_free(mem);
+    return code;
+}
+
+err_code cli_cards(const parsed_opt *given, size_t front_n, card_library *lib, arena *mem,
+                   const card ***out, err *e) {
+    const card **cards = ARENA_ARRAY(mem, const card *, front_n + given->n);
+    if (!cards) return err_set(e, E_LIMIT, "cards", "does not fit the memory budget");
+    for (size_t i = 0; i < given->n; i++)
+        if (card_find(lib, given->value[i], NULL, mem, &cards[front_n + i], e)) return e->code;
+    *out = cards;
+    return OK;
+}

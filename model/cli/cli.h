@@ -33,6 +33,12 @@ extern const command CMD_PROJECT, CMD_CHECK, CMD_SHOW, CMD_CARDS, CMD_FIGURES, C
 int cli_fail(const err *e);
 /* The card library for --rates and the environment. */
 card_library cli_library(const opts *o);
+/* Runs `body` with an arena and a card library of its own, says its error, and returns the exit
+ * code. */
+int cli_in_arena(const opts *o, err_code (*body)(const opts *, card_library *, arena *, err *));
+/* The cards that were named by an option that repeats, behind room for `front_n` others. */
+MUST_USE err_code cli_cards(const parsed_opt *given, size_t front_n, card_library *lib, arena *mem,
+                            const card ***out, err *e);
 /* A shipped file or folder ("scenarios"): below the current folder, else where it was installed,
  * else the source tree. */
 const char *cli_data_path(const char *name, arena *mem);

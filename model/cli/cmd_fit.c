@@ -92,16 +92,14 @@ static err_code new_card(const card *c, const char *terms, arena *mem, buf *out,
     return OK;
 }
 
+/* The card to fit, then those of --with. */
 static err_code load_cards(const opts *o, card_library *lib, arena *mem, const card ***out,
                            size_t *n, err *e) {
     const parsed_opt *with = opts_all(o, "with");
-    const card **cards = ARENA_ARRAY(mem, const card *, with->n + 1);
-    if (!cards) return err_set(e, E_LIMIT, "fit", "does not fit the memory budget");
-    if (card_find(lib, o->operands[0], NULL, mem, &cards[0], e)) return e->code;
-    for (size_t i = 0; i < with->n; i++)
-        if (card_find(lib, with->value[i], NULL, mem, &cards[i + 1], e)) return e->code;
-    *out = cards;
-    *n = with->n + 1;
+    if (cli_cards(with, 1, lib, mem, out, e) ||
+        card_find(lib, o->operands[0], NULL, mem, &(*out)[0], e))
+        return e->code;
+    *n = 1 + with->n;
     return OK;
 }
 
@@ -209,13 +207,7 @@ static err_code fit(const opts *o, card_library *lib, arena *mem, err *e) {
 }
 
 static int run(const opts *o) {
-    arena *mem = arena_new((size_t)OUTPUT_BUDGET_MIB << 20);
-    if (!mem) return cli_fail(&(err){.code = E_NOMEM, .what = "out of memory"});
-    err e = {0};
-    card_library lib = cli_library(o);
-    int code = fit(o, &lib, mem, &e) ? cli_fail(&e) : 0;
-    arena_free(mem);
-    return code;
+    return cli_in_arena(o, fit);
 }
 
 const command CMD_FIT = {

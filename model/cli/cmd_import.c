@@ -260,7 +260,7 @@ static int run(const opts *o) {
     arena *mem = arena_new((size_t)OUTPUT_BUDGET_MIB << 20);
     if (!mem) return cli_fail(&(err){.code = E_NOMEM, .what = "out of memory"});
     err e = {0};
-import in = import_new(mem, & e);
+    struct import in = import_new(mem, &e);
     import_card_options co;
     int code = 0;
     if (card_options(o, mem, &co, &e) == OK && read_all(o, &in, &e) == OK) {

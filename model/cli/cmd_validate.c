@@ -38,14 +38,9 @@ static err_code pick_use(const opts *o, score_use *use, err *e) {
 static err_code load_cards(const opts *o, card_library *lib, arena *mem, const card ***out,
                            size_t *n, err *e) {
     const parsed_opt *given = opts_all(o, "card");
-    const card **cards = ARENA_ARRAY(mem, const card *, given->n);
     if (given->n == 0) return err_set(e, E_USAGE, "validate", "expected --card CARD, once or more");
-    if (!cards) return err_set(e, E_LIMIT, "validate", "does not fit the memory budget");
-    for (size_t i = 0; i < given->n; i++)
-        if (card_find(lib, given->value[i], NULL, mem, &cards[i], e)) return e->code;
-    *out = cards;
     *n = given->n;
-    return OK;
+    return cli_cards(given, 0, lib, mem, out, e);
 }
 
 static err_code check_plot(const opts *o, err *e) {
@@ -97,13 +92,7 @@ static err_code validate(const opts *o, card_library *lib, arena *mem, err *e) {
 }
 
 static int run(const opts *o) {
-    arena *mem = arena_new((size_t)OUTPUT_BUDGET_MIB << 20);
-    if (!mem) return cli_fail(&(err){.code = E_NOMEM, .what = "out of memory"});
-    err e = {0};
-    card_library lib = cli_library(o);
-    int code = validate(o, &lib, mem, &e) ? cli_fail(&e) : 0;
-    arena_free(mem);
-    return code;
+    return cli_in_arena(o, validate);
 }
 
 const command CMD_VALIDATE = {

@@ -4,48 +4,10 @@
 #
 # RATECAST: the program, REPO: the source folder. A case is one line: a name, an edit of a good file, and the texts
 # (separated by |) that the message has to hold.
-set -u
-: "${RATECAST:?path of the program}" "${REPO:?path of the repository}"
-case $RATECAST in /*) ;; *) RATECAST=$PWD/$RATECAST ;; esac
-case $REPO in /*) ;; *) REPO=$PWD/$REPO ;; esac
-
-T=$(mktemp -d) || exit 1
-trap 'rm -rf "$T"' EXIT
-trap 'exit 1' HUP INT TERM
-cd "$T" || exit 1
+# shellcheck source=tests/cli/support.sh
+. "${REPO:?path of the repository}/tests/cli/support.sh"
 unset RATECAST_RATES
 mkdir rates scenarios scenarios/published empty
-passed=0 failed=0 code=0
-
-# ---- harness ----
-
-run() {
-    "$RATECAST" "$@" >out 2>err </dev/null
-    code=$?
-}
-
-pass() { passed=$((passed + 1)); }
-
-fail() { # NAME TEXT...
-    failed=$((failed + 1))
-    echo "FAILED $1: $2"
-    sed -n '1,5s/^/    stderr: /p' err
-}
-
-# The first of the texts "a|b|c" that the file lacks.
-lacks() { # FILE TEXTS
-    saved=$IFS IFS='|'
-    set -f
-    # shellcheck disable=SC2086 # split at |
-    set -- "$1" $2
-    set +f
-    IFS=$saved
-    file=$1
-    shift
-    for text; do
-        grep -qF -e "$text" "$file" || { echo "$text"; return; }
-    done
-}
 
 refused() { # NAME TEXTS: judges the last run
     missing=$(lacks err "$2")
@@ -74,12 +36,6 @@ good() { # NAME ARGS...: exit 0, some output, silent stderr
     elif [ -s err ]; then fail "$name" "stderr is not empty"
     else pass
     fi
-}
-
-is() { # NAME COMMAND...: the command succeeds
-    name=$1
-    shift
-    if "$@" >/dev/null 2>&1; then pass; else fail "$name" "'$*' failed"; fi
 }
 
 # sed that must change something: an edit that matches nothing would test the good file

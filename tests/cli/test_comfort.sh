@@ -2,48 +2,8 @@
 # What makes the program pleasant to use, from the outside: figures, diff, init, --explain-assumptions, sweeps.
 #
 # RATECAST: the program, REPO: the source folder. Expected values are counted from the shipped files or worked out here.
-set -u
-: "${RATECAST:?path of the program}" "${REPO:?path of the repository}"
-case $RATECAST in /*) ;; *) RATECAST=$PWD/$RATECAST ;; esac
-case $REPO in /*) ;; *) REPO=$PWD/$REPO ;; esac
-
-T=$(mktemp -d) || exit 1
-trap 'rm -rf "$T"' EXIT
-trap 'exit 1' HUP INT TERM
-cd "$T" || exit 1
-RATECAST_RATES=$REPO/rates
-export RATECAST_RATES
-passed=0 failed=0 code=0
-
-# ---- harness ----
-
-run() {
-    "$RATECAST" "$@" >out 2>err </dev/null
-    code=$?
-}
-
-pass() { passed=$((passed + 1)); }
-
-fail() { # NAME TEXT...
-    failed=$((failed + 1))
-    echo "FAILED $1: $2"
-    sed -n '1,5s/^/    stderr: /p' err
-}
-
-# The first of the texts "a|b|c" that the file lacks.
-lacks() { # FILE TEXTS
-    saved=$IFS IFS='|'
-    set -f
-    # shellcheck disable=SC2086 # split at |
-    set -- "$1" $2
-    set +f
-    IFS=$saved
-    file=$1
-    shift
-    for text; do
-        grep -qF -e "$text" "$file" || { echo "$text"; return; }
-    done
-}
+# shellcheck source=tests/cli/support.sh
+. "${REPO:?path of the repository}/tests/cli/support.sh"
 
 bad() { # NAME TEXTS ARGS...: exit 2, nothing on stdout, one message that holds the texts
     name=$1 texts=$2
@@ -67,12 +27,6 @@ ends() { # NAME CODE ARGS...: that exit code, some output, silent stderr
     elif [ -s err ]; then fail "$name" "stderr is not empty"
     else pass
     fi
-}
-
-is() { # NAME COMMAND...: the command succeeds
-    name=$1
-    shift
-    if "$@" >/dev/null 2>&1; then pass; else fail "$name" "'$*' failed"; fi
 }
 
 holds() { # NAME TEXTS: the last output holds all of them

@@ -1,31 +1,11 @@
 #!/bin/sh
 # `ratecast import` from the outside: exit codes, what goes to which stream, and that a card it writes is accepted.
 # RATECAST: the program, REPO: the source folder.
-set -u
-: "${RATECAST:?path of the program}" "${REPO:?path of the repository}"
-case $RATECAST in /*) ;; *) RATECAST=$PWD/$RATECAST ;; esac
+# shellcheck source=tests/cli/support.sh
+. "${REPO:?path of the repository}/tests/cli/support.sh"
 
-T=$(mktemp -d) || exit 1
-trap 'rm -rf "$T"' EXIT
-trap 'exit 1' HUP INT TERM
-cd "$T" || exit 1
-passed=0 failed=0 code=0
-
-run() {
-    "$RATECAST" import "$@" >out 2>err </dev/null
-    code=$?
-}
-
-is() { # NAME COMMAND...: the command succeeds
-    name=$1
-    shift
-    if "$@" >log 2>&1; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED $name (exit code of the run: $code)"
-        sed -n '1,5s/^/    /p' err log
-    fi
+import() {
+    run import "$@"
 }
 
 same() { cmp "$1" "$2"; }
@@ -42,24 +22,24 @@ cell() { # PP TG PL T_PP T_TG
 
 # ---- a table, JSON, standard input ----
 
-run bench.jsonl batched.jsonl
+import bench.jsonl batched.jsonl
 is "table: exit 0" test $code -eq 0
 is "table: silent stderr" test ! -s err
 is "table: 4 + 2 x 4 rows and two lines of header" test "$(wc -l <out)" -eq 14
-run --json bench.jsonl
+import --json bench.jsonl
 is "json: exit 0" test $code -eq 0
 is "json: schema" grep -q '"schema": "ratecast.import/1"' out
 sed 's/bench\.jsonl/<stdin>/' out >want
 "$RATECAST" import --json - <bench.jsonl >got
 is "stdin gives the same rows" same want got
-run --format llama_bench_jsonl batched.jsonl
+import --format llama_bench_jsonl batched.jsonl
 is "a forced format is not guessed again" test $code -eq 2
-run --format nonsense bench.jsonl
+import --format nonsense bench.jsonl
 is "unknown format" test $code -eq 2
 
 # ---- a card ----
 
-run bench.jsonl batched.jsonl --kv-layout split --layers 2 --kv-heads 1 --head-dim 64 --weights-bytes 1000000 -o my-card.json
+import bench.jsonl batched.jsonl --kv-layout split --layers 2 --kv-heads 1 --head-dim 64 --weights-bytes 1000000 -o my-card.json
 is "card: exit 0" test $code -eq 0
 is "card: silent stdout" test ! -s out
 is "card: says what it projects" grep -q 'projects decode: B = 1 to 4, context 32 to 2080 tok' err
@@ -67,55 +47,55 @@ is "card: says what it took for granted" grep -q 'batched.jsonl names no model' 
 is "card: check accepts it" "$RATECAST" check my-card.json
 is "card: a projection runs on it" "$RATECAST" project --card ./my-card.json -K 2 -H 2 -P 1000
 cp my-card.json before.json
-run batched.jsonl bench.jsonl --kv-layout split --layers 2 --kv-heads 1 --head-dim 64 --weights-bytes 1000000 -o my-card.json
+import batched.jsonl bench.jsonl --kv-layout split --layers 2 --kv-heads 1 --head-dim 64 --weights-bytes 1000000 -o my-card.json
 grep -v '"note"' before.json >want
 grep -v '"note"' my-card.json >got
 is "card: the order of the files does not matter" same want got
-run bench.jsonl -o bench.jsonl
+import bench.jsonl -o bench.jsonl
 is "card: never over its input" test $code -eq 2
 is "card: the input is untouched" grep -q samples_ns bench.jsonl
-run bench.jsonl -o thin.json
+import bench.jsonl -o thin.json
 is "thin card: exit 0" test $code -eq 0
 is "thin card: names the benchmark that completes it" grep -q 'complete it: llama-batched-bench' err
-run batched.jsonl -o none.json
+import batched.jsonl -o none.json
 is "no model: exit 2" test $code -eq 2
 is "no model: names the option" grep -q -e '--model-name' err
 is "no model: no file" test ! -e none.json
-run batched.jsonl --kv-layout both -o none.json
+import batched.jsonl --kv-layout both -o none.json
 is "bad layout" test $code -eq 2
-run --layers 0 bench.jsonl -o none.json
+import --layers 0 bench.jsonl -o none.json
 is "bad count" test $code -eq 2
-run --json -o - bench.jsonl
+import --json -o - bench.jsonl
 is "card and JSON on one stream" test $code -eq 2
 sed 's/"b1"/"b2"/' bench.jsonl >other.jsonl
-run bench.jsonl other.jsonl -o none.json
+import bench.jsonl other.jsonl -o none.json
 is "two builds: exit 2" test $code -eq 2
 is "two builds: both lines" grep -q 'other.jsonl:1: engine build is b2, on bench.jsonl:1 it is b1' err
-run bench.jsonl bench.jsonl
+import bench.jsonl bench.jsonl
 is "one file twice" test $code -eq 2
 
 # ---- faults ----
 
 { echo 'ggml_cuda_init: found 1 CUDA devices'; cat bench.jsonl; } >mixed.jsonl
-run mixed.jsonl
+import mixed.jsonl
 is "stderr in the file: exit 0" test $code -eq 0
 is "stderr in the file: a warning with its line" grep -q 'mixed.jsonl:1: warning: no JSON, skipped: "ggml_cuda_init' err
-run --strict mixed.jsonl
+import --strict mixed.jsonl
 is "stderr in the file, --strict: exit 1" test $code -eq 1
 { cat bench.jsonl; bench 64 0 0 100 | cut -c1-90 | tr -d '\n'; } >cut.jsonl
-run cut.jsonl
+import cut.jsonl
 is "cut off: exit 0" test $code -eq 0
 is "cut off: a warning with its line" grep -q 'cut.jsonl:5: warning: cut off' err
 { cat bench.jsonl; bench 64 0 0 -5; } >negative.jsonl
-run negative.jsonl -o none.json
+import negative.jsonl -o none.json
 is "negative time: exit 2" test $code -eq 2
 is "negative time: its line" grep -q '^ratecast: negative.jsonl:5: samples_ns\[0\]' err
 is "negative time: nothing on stdout" test ! -s out
 is "negative time: no card" test ! -e none.json
-run --json negative.jsonl
+import --json negative.jsonl
 is "negative time, --json: exit 2" test $code -eq 2
 is "negative time, --json: the row stays, refused" grep -q '"used": false' out
-run absent.jsonl
+import absent.jsonl
 is "no such file" test $code -eq 2
 
 echo "$passed passed, $failed failed"

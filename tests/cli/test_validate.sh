@@ -1,45 +1,9 @@
 #!/bin/sh
 # `ratecast fit`, `validate` and scenarios of engine llama-server from the outside: exit codes, places, and that a
 # fitted card differs from the old one in its host terms only. RATECAST: the program, REPO: the source folder.
-set -u
-: "${RATECAST:?path of the program}" "${REPO:?path of the repository}"
-case $RATECAST in /*) ;; *) RATECAST=$PWD/$RATECAST ;; esac
-case $REPO in /*) ;; *) REPO=$PWD/$REPO ;; esac
-
-T=$(mktemp -d) || exit 1
-trap 'rm -rf "$T"' EXIT
-trap 'exit 1' HUP INT TERM
-cd "$T" || exit 1
-RATECAST_RATES=$REPO/rates
-export RATECAST_RATES
-passed=0 failed=0 code=0
+# shellcheck source=tests/cli/support.sh
+. "${REPO:?path of the repository}/tests/cli/support.sh"
 SPLIT=qwen2-7b-like-q8_0-h200-split
-
-run() {
-    "$RATECAST" "$@" >out 2>err </dev/null
-    code=$?
-}
-
-is() { # NAME COMMAND...: the command succeeds
-    name=$1
-    shift
-    if "$@" >log 2>&1; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED $name (exit code of the run: $code)"
-        sed -n '1,5s/^/    /p' err log
-    fi
-}
-
-refused() { # NAME TEXT...: the last run ended with exit code 2, one line on stderr that holds the texts, and no output
-    name=$1
-    shift
-    is "$name: exit 2" test $code -eq 2
-    is "$name: silent stdout" test ! -s out
-    is "$name: one line" test "$(wc -l <err)" -eq 1
-    for text; do is "$name: says $text" grep -qF -e "$text" err; done
-}
 
 # ---- a folder of runs that their summaries tell ----
 

@@ -40,7 +40,7 @@ static void make_card(const import *in, arena *mem) {
 static void import_as(const char *text, size_t size, const char *format) {
     arena *mem = arena_new((size_t)64 << 20);
     err e = {0};
-import in = import_new(mem, & e);
+    struct import in = import_new(mem, &e);
     file_bytes f = {.name = "<fuzz>", .s = text, .len = size};
     file_sha256_hex(text, size, f.sha256);
     err_code code = import_add(&in, &f, format);
