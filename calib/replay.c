@@ -15,21 +15,44 @@ static bool fits(const witness_run *r, const card *c) {
     return c->engine.layout == r->layout;
 }
 
+/* In what the run differs from the card that is meant, as far as one can tell. */
+static const char *differs(const witness_run *r, const card *c, arena *mem) {
+    if (strcmp(c->model, r->model) != 0)
+        return arena_printf(mem, "model %s, the card %s is of %s", r->model, c->id, c->model);
+    if (!c->hardware.id)
+        return arena_printf(mem, "machine %s, the card %s states no hardware.id", r->machine,
+                            c->id);
+    if (strcmp(c->hardware.id, r->machine) != 0)
+        return arena_printf(mem, "machine %s, the card %s is of %s", r->machine, c->id,
+                            c->hardware.id);
+    if (c->engine.layout != r->layout)
+        return arena_printf(mem, "%s KV, the card %s is of another layout",
+                            r->layout == KV_LAYOUT_SPLIT ? "split" : "unified", c->id);
+    return arena_printf(mem, "%lld threads, the card %s is of %lld", (long long)r->threads_n, c->id,
+                        (long long)c->host_threads_n);
+}
+
 static const card *match(const witness_run *r, const card *const *cards, size_t n, const char **why,
                          arena *mem) {
     const card *found = NULL;
     for (size_t i = 0; i < n; i++) {
         if (!fits(r, cards[i])) continue;
         if (found) {
-            *why = arena_printf(mem, "two cards match: %s and %s", found->id, cards[i]->id);
+            *why = found == cards[i] || strcmp(found->id, cards[i]->id) == 0
+                       ? arena_printf(mem, "card %s is given twice", found->id)
+                       : arena_printf(mem, "two cards match: %s and %s", found->id, cards[i]->id);
             return NULL;
         }
         found = cards[i];
     }
     if (!found)
-        *why = arena_printf(mem, "no card for model %s, machine %s, %lld threads, %s KV", r->model,
-                            r->machine, (long long)r->threads_n,
-                            r->layout == KV_LAYOUT_SPLIT ? "split" : "unified");
+        *why = n == 1
+                   ? arena_printf(mem, "no card: %s", differs(r, cards[0], mem))
+                   : arena_printf(mem, "no card for model %s, machine %s, %s KV%s", r->model,
+                                  r->machine, r->layout == KV_LAYOUT_SPLIT ? "split" : "unified",
+                                  r->threads_n
+                                      ? arena_printf(mem, ", %lld threads", (long long)r->threads_n)
+                                      : "");
     return found;
 }
 
@@ -127,16 +150,33 @@ static bool measure(const witness_run *r, bool summaries, arena *scratch, measur
     return true;
 }
 
+/* An agent whose last turn does not fit its slot's context did not run as the session says. */
+static const char *too_long(const witness_run *r, const workload *w, arena *mem) {
+    int64_t slot_tok = r->layout == KV_LAYOUT_SPLIT && r->slots_n > 0 ? r->context_tok / r->slots_n
+                                                                      : r->context_tok;
+    for (int64_t k = 0; k < w->K && r->context_tok > 0; k++) {
+        int64_t need = workload_agent_prompt_tok(w, k, w->H) + workload_out_tok(w, k, w->H);
+        if (need > slot_tok)
+            return arena_printf(mem, "agent %lld needs %lld tokens, a slot has %lld", (long long)k,
+                                (long long)need, (long long)slot_tok);
+    }
+    return NULL;
+}
+
 static err_code build(const witness_run *r, const card *const *cards, size_t n, bool summaries,
                       arena *mem, replay *out, err *e) {
     *out = (replay){.run = r, .excluded = r->excluded};
     if (!out->excluded) out->card = match(r, cards, n, &out->excluded, mem);
     if (!out->excluded && !measure(r, summaries, mem, &out->seen))
-        out->excluded = "session records are missing or incomplete";
+        out->excluded = summaries && r->wall_s <= 0
+                            ? "session records are missing or incomplete, and its summary has no "
+                              "wall_s"
+                            : "session records are missing or incomplete";
     if (!out->excluded) out->work = workload_of(r, mem, &out->excluded);
     if (!out->excluded && out->work && r->slots_n < out->work->K)
         out->excluded = arena_printf(mem, "%lld slots for %lld agents", (long long)r->slots_n,
                                      (long long)out->work->K);
+    if (!out->excluded && out->work) out->excluded = too_long(r, out->work, mem);
     if (out->excluded) return OK;
     out->arm = arm_of(r, out->card, mem);
     if (!out->arm || !out->work)

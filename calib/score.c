@@ -182,7 +182,7 @@ static void intervals(score *s, double *v) {
     s->median_half_width_frac = v[stat_rank(n, 500000)];
 }
 
-err_code score_runs(const replay *all, size_t n, score_use use, arena *mem, score *out, err *e) {
+err_code score_runs(replay *all, size_t n, score_use use, arena *mem, score *out, err *e) {
     score_run *runs = ARENA_ARRAY(mem, score_run, n);
     double *v = ARENA_ARRAY(mem, double, n + 1);
     size_t m = 0;
@@ -191,7 +191,14 @@ err_code score_runs(const replay *all, size_t n, score_use use, arena *mem, scor
         bool wanted =
             use == SCORE_ALL || (use == SCORE_CALIBRATE) == (all[i].run->use == USE_CALIBRATE);
         if (all[i].excluded || !wanted) continue;
-        if (project(&all[i], &runs[m++], e)) return e->code;
+        if (project(&all[i], &runs[m], e) == OK)
+            m++;
+        else if (e->code == E_LIMIT || e->code == E_REFUSED) { /* this run's fault alone */
+            all[i].excluded = arena_printf(mem, "cannot be projected: %s", e->what);
+            *e = (err){0};
+        } else {
+            return e->code;
+        }
     }
     for (size_t i = 0; i < m; i++) use_medians(runs, m, &runs[i]);
     *out = (score){.runs = runs, .n = m, .all = all, .all_n = n};

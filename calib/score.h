@@ -36,8 +36,8 @@ typedef struct score {
 
 typedef enum score_use { SCORE_SCORE, SCORE_CALIBRATE, SCORE_ALL } score_use;
 
-MUST_USE err_code score_runs(const replay *all, size_t n, score_use use, arena *mem, score *out,
-                             err *e);
+/* Runs that cannot be projected are marked as excluded in `all`. */
+MUST_USE err_code score_runs(replay *all, size_t n, score_use use, arena *mem, score *out, err *e);
 /* Errors of the walls of one arm. */
 error_stats score_wall_of_arm(const score *s, const char *name, arena *scratch);
 

@@ -225,11 +225,18 @@ static bool without_nan(const import_piece *p, buf *out) {
 static void note_error(import_cursor *c, const import_piece *p, const char *name, const err *e) {
     size_t n = strlen(name);
     const char *rest = strncmp(e->where, name, n) == 0 ? e->where + n : "";
+    long line = 0, column = 0;
     if (e->code == E_LIMIT && strstr(e->what, "memory budget")) {
         err_set(c->in->e, E_LIMIT, c->f->name, "%s", e->what);
     } else if (p->cut && e->code == E_SYNTAX) {
         import_warn(c->in, c->f->name, p->line,
                     "cut off: the file ends inside this line, which is not used");
+    } else if (sscanf(rest, ":%ld:%ld", &line, &column) == 2) {
+        if (line == 1)
+            import_fault(c->in, c->f->name, p->line, "column %ld: %s", column, e->what);
+        else
+            import_fault(c->in, c->f->name, p->line, "line %ld, column %ld from here: %s", line,
+                         column, e->what);
     } else {
         import_fault(c->in, c->f->name, p->line, "%s%s%s", rest, rest[0] ? ": " : "", e->what);
     }

@@ -139,7 +139,7 @@ void import_json(const import *in, buf *out);
 
 /* What the outputs cannot say, or say otherwise than wanted: NULL or 0 takes what they say. */
 typedef struct import_card_options {
-    const char *id, *title, *source, *model, *quant, *chip;
+    const char *id, *title, *source, *model, *quant, *chip, *machine;
     kv_layout layout;
     int64_t weights_bytes, layers, full_attention_layers, kv_heads, head_dim;
 } import_card_options;

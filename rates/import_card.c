@@ -143,7 +143,7 @@ static const char *usual_ubatch(const import *in) {
 }
 
 typedef struct head {
-    const char *id, *title, *source, *note, *model, *quant, *chip, *ubatch;
+    const char *id, *title, *source, *note, *model, *quant, *chip, *machine, *ubatch;
     kv_layout layout;
 } head;
 
@@ -175,6 +175,7 @@ static err_code make_head(const import *in, const import_card_options *o, head *
     const char *build = value(in, IMPORT_BUILD);
     h->model = pick(o->model, value(in, IMPORT_MODEL));
     h->quant = pick(o->quant, quant_of(value(in, IMPORT_MODEL_TYPE), in->mem));
+    h->machine = o->machine;
     h->chip = pick(pick(o->chip, value(in, IMPORT_GPU)), value(in, IMPORT_CPU));
     h->ubatch = usual_ubatch(in);
     if (!h->model)
@@ -243,7 +244,9 @@ static void add_machine(cJSON *root, const import *in, const head *h) {
     jw_str(en, "type_v", value(in, IMPORT_TYPE_V));
     jw_str(en, "kv_layout", LAYOUTS[h->layout]);
     if (fa && strcmp(fa, "-1") != 0) jw_bool(en, "flash_attention", strcmp(fa, "0") != 0);
-    jw_str(jw_obj(root, "hardware"), "chip", h->chip);
+    cJSON *hardware = jw_obj(root, "hardware");
+    if (h->machine) jw_str(hardware, "id", h->machine);
+    jw_str(hardware, "chip", h->chip);
     const char *cpu = value(in, IMPORT_CPU), *threads = value(in, IMPORT_THREADS);
     bool computes = cpu && !value(in, IMPORT_GPU);
     if (!cpu) return;

@@ -115,10 +115,19 @@ static void summary_table(const score *s, arena *mem, buf *out) {
 static void list_excluded(const score *s, buf *out) {
     bool any = false;
     for (size_t i = 0; i < s->all_n; i++) {
-        if (!s->all[i].excluded) continue;
+        const char *why = s->all[i].excluded;
+        size_t before = 0, count = 0;
+        for (size_t j = 0; why && j < s->all_n; j++)
+            if (s->all[j].excluded && strcmp(s->all[j].excluded, why) == 0) {
+                before += j < i;
+                count++;
+            }
+        if (!why || before > 0) continue;
         if (!any) buf_add(out, "\nExcluded\n\n");
         any = true;
-        buf_addf(out, "- %s: %s\n", s->all[i].run->id, s->all[i].excluded);
+        buf_addf(out, "- %s: %s", why, s->all[i].run->id);
+        if (count > 1) buf_addf(out, " and %zu more", count - 1);
+        buf_add(out, "\n");
     }
 }
 

@@ -22,6 +22,8 @@ static const opt_spec OPTS[] = {
     {"model-name", 0, "NAME", "model of the card (default: the model file's name)", false},
     {"quant", 0, "NAME", "quantization (default: from the model type)", false},
     {"chip", 0, "NAME", "device (default: gpu_info, else cpu_info)", false},
+    {"machine", 0, "NAME",
+     "hardware.id: the machine of the sessions that `fit` and `validate` match", false},
     {"weights-bytes", 0, "N", "weights on the device (default: model_size)", false},
     {"layers", 0, "N", "layers of the model", false},
     {"full-attention-layers", 0, "N", "those that keep KV per token (default: all)", false},
@@ -62,6 +64,7 @@ static err_code card_options(const opts *o, arena *mem, import_card_options *c, 
                                .model = opts_get(o, "model-name"),
                                .quant = opts_get(o, "quant"),
                                .chip = opts_get(o, "chip"),
+                               .machine = opts_get(o, "machine"),
                                .weights_bytes = count_option(o, "weights-bytes", e),
                                .layers = count_option(o, "layers", e),
                                .full_attention_layers = count_option(o, "full-attention-layers", e),
@@ -210,11 +213,15 @@ static void say_card(const import *in, const card *c, arena *mem) {
     if (c->engine.layout == KV_LAYOUT_UNSTATED)
         fprintf(stderr, "  the KV layout is not stated: --kv-layout split or unified\n");
     if (card_kv_bytes_per_tok(c) == 0)
-        fprintf(stderr, "  cannot project KV memory: --layers, --kv-heads and --head-dim would "
-                        "supply it\n");
+        fprintf(stderr, "  cannot project anything before the KV bytes of a token are known: "
+                        "--layers, --kv-heads and --head-dim (in the model's config.json) would "
+                        "supply them\n");
     if (c->weights_bytes == 0)
         fprintf(stderr, "  the weights are not stated, and a projection needs them: "
                         "--weights-bytes would supply it\n");
+    if (!c->hardware.id)
+        fprintf(stderr, "  the machine has no name: --machine NAME, as sessions for `fit` and "
+                        "`validate` name it\n");
     say_commands(in, c, decodes && d.n > 1, prefills, has_depth(c));
 }
 

@@ -65,6 +65,11 @@ static err_code draw(const char *path, const score *s, arena *mem, err *e) {
     return e->code;
 }
 
+static err_code check_format(const opts *o, err *e) {
+    if (opts_has(o, "json") + opts_has(o, "md") + opts_has(o, "tsv") <= 1) return OK;
+    return err_set(e, E_USAGE, "validate", "--json, --md and --tsv exclude each other");
+}
+
 static err_code validate(const opts *o, card_library *lib, arena *mem, err *e) {
     score_use use = SCORE_SCORE;
     const card **cards = NULL;
@@ -72,8 +77,8 @@ static err_code validate(const opts *o, card_library *lib, arena *mem, err *e) {
     witness w;
     replay *all = NULL;
     score s;
-    if (check_plot(o, e) || pick_use(o, &use, e) || load_cards(o, lib, mem, &cards, &n, e) ||
-        witness_load(o->operands[0], mem, &w, e) ||
+    if (check_format(o, e) || check_plot(o, e) || pick_use(o, &use, e) ||
+        load_cards(o, lib, mem, &cards, &n, e) || witness_load(o->operands[0], mem, &w, e) ||
         replay_set(&w, cards, n, opts_has(o, "summaries"), mem, &all, e) ||
         score_runs(all, w.n, use, mem, &s, e))
         return e->code;

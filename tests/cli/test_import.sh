@@ -98,5 +98,18 @@ is "negative time, --json: the row stays, refused" grep -q '"used": false' out
 import absent.jsonl
 is "no such file" test $code -eq 2
 
+import bench.jsonl batched.jsonl --kv-layout split --machine my-gpu -o named.json
+is "--machine: exit 0" test $code -eq 0
+is "--machine: hardware.id" grep -Eq '"id": *"my-gpu"' named.json
+is "--machine: nothing to say of it" test "$(grep -c -e --machine err)" -eq 0
+import bench.jsonl batched.jsonl --kv-layout split -o nameless.json
+is "no --machine: says what it is for" grep -q -e '--machine NAME' err
+is "no --machine: no hardware.id" test "$(grep -c '"id"' nameless.json)" -eq 1
+
+{ cat bench.jsonl; echo '{"n_prompt"::3}'; bench 64 0 0 100000000; } >broken.jsonl
+import broken.jsonl
+is "a broken line: exit 2" test $code -eq 2
+is "a broken line: file, line and column" grep -q '^ratecast: broken.jsonl:5: column 13: found ' err
+
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]

@@ -92,7 +92,7 @@ sys.exit(not ([r["run_id"] for r in d["runs"]] == ["first", "second"] and d["sum
 fi
 run validate good --card $SPLIT
 is "without --summaries: exit 0" test $code -eq 0
-is "without --summaries: the reason" grep -q 'first: session records are missing or incomplete' out
+is "without --summaries: the reason" grep -q '^- session records are missing or incomplete: ' out
 run validate absent --card $SPLIT
 refused "missing folder" absent 'expected a folder'
 run validate good
@@ -100,7 +100,7 @@ refused "no card" 'expected --card CARD'
 run validate good --summaries --card $SPLIT --use some
 refused "unknown --use" --use '"some"' 'score, calibrate or all'
 run validate good --summaries --card qwen2-1.5b-like-q8_0-h200-split
-refused "no matching card" runs.jsonl '(one: no card for model qwen2-7b-like'
+refused "no matching card" runs.jsonl '(one: no card: model qwen2-7b-like, the card qwen2-1.5b-like'
 run validate good --summaries --card $SPLIT-x
 refused "unknown card" $SPLIT-x
 mkdir -p bad/sessions
@@ -119,7 +119,7 @@ refused "run with a wrong value" 'runs.jsonl:2#/config/H' 'found 0'
 { cat good/runs.jsonl; summary crowd score 4 512 2.5 0.04 | sed 's/"-np", "4"/"-np", "3"/'; } >bad/runs.jsonl
 run validate bad --summaries --card $SPLIT
 is "fewer slots than agents: exit 0" test $code -eq 0
-is "fewer slots than agents: the reason" grep -q 'crowd: 3 slots for 4 agents' out
+is "fewer slots than agents: the reason" grep -q '3 slots for 4 agents: crowd' out
 
 # ---- scenarios of engine llama-server ----
 
@@ -158,6 +158,31 @@ scenario "$OK, \"slots_n\": 1"
 refused "fewer slots than agents" '1 slots for K = 2'
 scenario "$OK, \"assumptions\": [{\"term\": \"prefill_tok_s\", \"value\": 1000, \"provenance\": \"assumed\", \"reason\": \"t\"}]"
 refused "declared rate" 'engine llama-server prices micro-batches from the card'
+
+# ---- runs that do not belong ----
+
+for pair in '--json --md' '--json --tsv' '--md --tsv'; do
+    # shellcheck disable=SC2086 # two words
+    run validate good --summaries --card $SPLIT $pair
+    refused "validate $pair" 'exclude each other'
+done
+mkdir -p odd/sessions
+: >odd/sessions/a.jsonl
+{ cat good/runs.jsonl; summary long score 4 1024 2.6 0.04 | sed 's/"-no-kvu"/"-no-kvu", "-c", "4096"/'
+  summary bare score 2 1000 2.6 0.04 | sed 's/"wall_s": 2.6, //'; summary bare2 score 2 1000 2.6 0.04 | sed 's/"wall_s": 2.6, //'
+  summary other score 2 512 2.6 0.04 | sed 's/gpu-h200/gpu-x/'; } >odd/runs.jsonl
+run validate odd --summaries --card $SPLIT
+is "odd runs: exit 0" test $code -eq 0
+is "odd runs: the others stand" test "$(grep -cE '^\| (first|second) ' out)" -eq 2
+# the sixth turn: 1024 + 6 * 64 + 5 * 32 + 32 = 1600 tokens
+is "odd runs: more than the slot holds" grep -q 'needs 1600 tokens, a slot has 1024: long$' out
+is "odd runs: no wall" grep -q 'its summary has no wall_s: bare and 1 more$' out
+is "odd runs: another machine" grep -q "machine gpu-x, the card $SPLIT is of gpu-h200: other\$" out
+run validate good --summaries --card $SPLIT --card $SPLIT
+refused "a card given twice" "card $SPLIT is given twice"
+grep -v '"host_terms"' "$REPO/rates/$SPLIT.json" | sed 's/"id": "gpu-h200", //' >nameless.json
+run validate good --summaries --card ./nameless.json
+refused "a card whose machine has no name" 'states no hardware.id'
 
 # ---- plot: a stand-in for gnuplot, called as SCRIPT DATA PICTURE behind -d -c ----
 

@@ -105,7 +105,7 @@ Test(fit, predicts_the_others) {
     made_init(&m);
     for (size_t i = 0; i < SCORE_N; i++) made_add(&m, &SCORE[i], cards, 2, &KNOWN);
     fitted[0].fitted_host = fitted[1].fitted_host = f.terms;
-    const replay *all = made_set(&m, with, 2, false, &n);
+    replay *all = made_set(&m, with, 2, false, &n);
     cr_assert_eq(score_runs(all, n, SCORE_SCORE, support_arena(), &s, &e), OK, "%s", e.what);
     cr_assert_eq(s.wall.n, SCORE_N);
     cr_expect(s.wall.max_abs_frac < 0.01, "worst wall %.4f", s.wall.max_abs_frac);

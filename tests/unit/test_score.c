@@ -31,7 +31,7 @@ static replay *made_runs(const made_run *runs, size_t n) {
     return all;
 }
 
-static score scored(const replay *all, size_t n, score_use use) {
+static score scored(replay *all, size_t n, score_use use) {
     score s;
     err e = {0};
     cr_assert_eq(score_runs(all, n, use, support_arena(), &s, &e), OK, "%s: %s", e.where, e.what);
@@ -208,18 +208,25 @@ static void excluded_for(const made_run *run, const card *const *with, size_t n,
 }
 
 Test(score, excluded_with_the_reason) {
-    const card *twice[] = {cards[0], cards[1], cards[1]};
+    static card same; /* as the unified card, by another name */
+    same = *cards[1];
+    same.id = "same";
+    const card *two[] = {cards[0], cards[1], &same}, *twice[] = {cards[0], cards[1], cards[1]};
     made_run r = RUN("r", 1, 2, 100);
     r.unified = true;
-    excluded_for(&r, cards, 1, true, "no card for model qwen2-7b-like, machine gpu-h200");
-    excluded_for(&r, cards, 1, true, "unified KV");
-    excluded_for(&r, twice, 3, true, "two cards match: qwen2-7b-like-q8_0-h200-unified and");
+    excluded_for(&r, cards, 1, true,
+                 "no card: unified KV, the card qwen2-7b-like-q8_0-h200-split is of another");
+    excluded_for(&r, two, 3, true, "two cards match: qwen2-7b-like-q8_0-h200-unified and same");
+    excluded_for(&r, twice, 3, true, "card qwen2-7b-like-q8_0-h200-unified is given twice");
     excluded_for(&r, cards, 2, false, "session records are missing or incomplete");
     r.config = ",\"out_jitter\":0.5";
     excluded_for(&r, cards, 2, true, "output lengths vary and no session record states them");
     r = (made_run)RUN("r", 5, 2, 100);
     r.args = "\"-np\",\"4\",\"-no-kvu\"";
     excluded_for(&r, cards, 2, true, "4 slots for 5 agents");
+    r = (made_run)RUN("r", 2, 3, 100); /* 100 + 3 * 32 + 2 * 8, and 8 more of the last answer */
+    r.args = "\"-np\",\"2\",\"-no-kvu\",\"-c\",\"438\"";
+    excluded_for(&r, cards, 2, true, "needs 220 tokens, a slot has 219");
     r = (made_run)RUN("r", 1, 2, 0);
     r.din = 0;
     excluded_for(&r, cards, 2, true, "an empty prompt");
@@ -255,7 +262,7 @@ Test(score, no_match_is_an_error) {
     cr_assert_eq(witness_parse(&f, NULL, 0, support_arena(), &w, &e), OK);
     cr_expect_eq(replay_set(&w, cards, 1, true, support_arena(), &all, &e), E_SCHEMA);
     made_done(&m);
-    cr_expect(e.where[0] && strstr(e.what, "r: no card for model"), "%s: %s", e.where, e.what);
+    cr_expect(e.where[0] && strstr(e.what, "r: no card: unified KV"), "%s: %s", e.where, e.what);
 }
 
 /* Lengths as requested, turn by turn, are configuration. */
