@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -225,13 +226,15 @@ static bool without_nan(const import_piece *p, buf *out) {
 static void note_error(import_cursor *c, const import_piece *p, const char *name, const err *e) {
     size_t n = strlen(name);
     const char *rest = strncmp(e->where, name, n) == 0 ? e->where + n : "";
-    long line = 0, column = 0;
+    char *end = NULL;
+    long line = rest[0] == ':' ? strtol(rest + 1, &end, 10) : 0,
+         column = end && *end == ':' ? strtol(end + 1, NULL, 10) : 0; /* ":LINE:COLUMN" */
     if (e->code == E_LIMIT && strstr(e->what, "memory budget")) {
         err_set(c->in->e, E_LIMIT, c->f->name, "%s", e->what);
     } else if (p->cut && e->code == E_SYNTAX) {
         import_warn(c->in, c->f->name, p->line,
                     "cut off: the file ends inside this line, which is not used");
-    } else if (sscanf(rest, ":%ld:%ld", &line, &column) == 2) {
+    } else if (line > 0 && column > 0) {
         if (line == 1)
             import_fault(c->in, c->f->name, p->line, "column %ld: %s", column, e->what);
         else
