@@ -5,6 +5,9 @@
 #include <math.h>
 #include <string.h>
 
+/* No session is shorter: its relative errors would say nothing. */
+static const double SHORTEST_WALL_S = 1e-6;
+
 static bool fits(const witness_run *r, const card *c) {
     if (!c->hardware.id || strcmp(c->hardware.id, r->machine) != 0 ||
         strcmp(c->model, r->model) != 0)
@@ -172,6 +175,8 @@ static err_code build(const witness_run *r, const card *const *cards, size_t n, 
                             ? "session records are missing or incomplete, and its summary has no "
                               "wall_s"
                             : "session records are missing or incomplete";
+    if (!out->excluded && out->seen.wall_s < SHORTEST_WALL_S)
+        out->excluded = arena_printf(mem, "a wall-clock of %g s", out->seen.wall_s);
     if (!out->excluded) out->work = workload_of(r, mem, &out->excluded);
     if (!out->excluded && out->work && r->slots_n < out->work->K)
         out->excluded = arena_printf(mem, "%lld slots for %lld agents", (long long)r->slots_n,

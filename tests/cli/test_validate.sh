@@ -170,6 +170,7 @@ mkdir -p odd/sessions
 : >odd/sessions/a.jsonl
 { cat good/runs.jsonl; summary long score 4 1024 2.6 0.04 | sed 's/"-no-kvu"/"-no-kvu", "-c", "4096"/'
   summary bare score 2 1000 2.6 0.04 | sed 's/"wall_s": 2.6, //'; summary bare2 score 2 1000 2.6 0.04 | sed 's/"wall_s": 2.6, //'
+  summary blink calibrate 2 1000 1e-300 0.04
   summary other score 2 512 2.6 0.04 | sed 's/gpu-h200/gpu-x/'; } >odd/runs.jsonl
 run validate odd --summaries --card $SPLIT
 is "odd runs: exit 0" test $code -eq 0
@@ -177,6 +178,7 @@ is "odd runs: the others stand" test "$(grep -cE '^\| (first|second) ' out)" -eq
 # the sixth turn: 1024 + 6 * 64 + 5 * 32 + 32 = 1600 tokens
 is "odd runs: more than the slot holds" grep -q 'needs 1600 tokens, a slot has 1024: long$' out
 is "odd runs: no wall" grep -q 'its summary has no wall_s: bare and 1 more$' out
+is "odd runs: a wall of nothing" grep -q 'a wall-clock of 1e-300 s: blink$' out
 is "odd runs: another machine" grep -q "machine gpu-x, the card $SPLIT is of gpu-h200: other\$" out
 run validate good --summaries --card $SPLIT --card $SPLIT
 refused "a card given twice" "card $SPLIT is given twice"
