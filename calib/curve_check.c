@@ -33,8 +33,7 @@ static void add(errors *r, double said_s, double seen_s, const char *at) {
 
 static left_out summary(errors *r) {
     if (r->n == 0) return (left_out){0};
-    stat_sort_f64(r->v, r->n);
-    return (left_out){r->n, r->v[stat_rank(r->n, 500000)], r->worst, r->worst_at};
+    return (left_out){r->n, stat_median_f64(r->v, r->n), r->worst, r->worst_at};
 }
 
 static void restore(trial *t) {

@@ -226,8 +226,7 @@ static err_code describe(const problem *q, arena *mem, decode_curve *out, err *e
         if (context > out->context_max_tok) out->context_max_tok = context;
     }
     out->reach_tok = reach;
-    stat_sort_f64(residual, q->n);
-    out->median_residual_frac = residual[stat_rank(q->n, 500000)];
+    out->median_residual_frac = stat_median_f64(residual, q->n); /* sorts */
     out->worst_residual_frac = residual[q->n - 1];
     return OK;
 }

@@ -215,8 +215,7 @@ static void describe(const prefill_cell *cells, size_t n, double *residual, pref
         residual[i] = fabs(
             prefill_curve_s(&as_measured, cells[i].n_tok, cells[i].depth_tok) / cells[i].s - 1);
     }
-    stat_sort_f64(residual, n);
-    p->median_residual_frac = residual[stat_rank(n, 500000)];
+    p->median_residual_frac = stat_median_f64(residual, n); /* sorts */
     p->worst_residual_frac = residual[n - 1];
 }
 

@@ -134,9 +134,8 @@ static double client_gap_s(const replay *const *runs, size_t n, bool *seen) {
             gap[m++] = fmax(b->t_send_s - a->t_done_s - runs[i]->run->tool_s, 0) +
                        (a->t_done_s - a->t_last_s);
         }
-    stat_sort_f64(gap, m);
     *seen = m > 0;
-    if (m > 0) median = gap[stat_rank(m, 500000)];
+    if (m > 0) median = stat_median_f64(gap, m);
     free(gap);
     return median;
 }
@@ -165,8 +164,7 @@ static size_t choose(const replay *const *runs, size_t n, const struct candidate
     return count;
 }
 
-/* Each run predicted by a fit that has not seen it. The spread of these errors is the interval's
- * width. */
+/* Each run predicted by a fit that has not seen it. */
 static void leave_one_out(problem *q, const double *x, double *loo) {
     for (size_t i = 0; i < q->runs_n && !q->e->code; i++) {
         double y[HOST_FITTED_N];
@@ -243,10 +241,7 @@ double host_fit_overhead_bytes(const replay *const *runs, size_t n, const card *
         double kv = (double)r->context_tok * (double)card_kv_bytes_per_tok(c);
         v[m++] = fmax(r->mem_peak_bytes - r->mem_before_bytes - (double)c->weights_bytes - kv, 0);
     }
-    if (m > 0) {
-        stat_sort_f64(v, m);
-        median = v[stat_rank(m, 500000)];
-    }
+    if (m > 0) median = stat_median_f64(v, m);
     free(v);
     return median;
 }

@@ -3,60 +3,59 @@
 #include "llama_server.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* No session is shorter: its relative errors would say nothing. */
 static const double SHORTEST_WALL_S = 1e-6;
 
-static bool fits(const witness_run *r, const card *c) {
-    if (!c->hardware.id || strcmp(c->hardware.id, r->machine) != 0 ||
-        strcmp(c->model, r->model) != 0)
-        return false;
-    /* a card that states its compute threads holds for those only */
-    if (c->host_threads_n > 0 && r->threads_n > 0 && c->host_threads_n != r->threads_n)
-        return false;
-    return c->engine.layout == r->layout;
-}
+enum { WHY_CAP = 512 };
 
-/* In what the run differs from the card that is meant, as far as one can tell. */
-static const char *differs(const witness_run *r, const card *c, arena *mem) {
+/* Is the card of this run? If not, `why` says in what the run differs. */
+static bool fits(const witness_run *r, const card *c, char why[WHY_CAP]) {
     if (strcmp(c->model, r->model) != 0)
-        return arena_printf(mem, "model %s, the card %s is of %s", r->model, c->id, c->model);
-    if (!c->hardware.id)
-        return arena_printf(mem, "machine %s, the card %s states no hardware.id", r->machine,
-                            c->id);
-    if (strcmp(c->hardware.id, r->machine) != 0)
-        return arena_printf(mem, "machine %s, the card %s is of %s", r->machine, c->id,
-                            c->hardware.id);
-    if (c->engine.layout != r->layout)
-        return arena_printf(mem, "%s KV, the card %s is of another layout",
-                            r->layout == KV_LAYOUT_SPLIT ? "split" : "unified", c->id);
-    return arena_printf(mem, "%lld threads, the card %s is of %lld", (long long)r->threads_n, c->id,
-                        (long long)c->host_threads_n);
+        snprintf(why, WHY_CAP, "model %s, the card %s is of %s", r->model, c->id, c->model);
+    else if (!c->hardware.id)
+        snprintf(why, WHY_CAP, "machine %s, the card %s states no hardware.id", r->machine, c->id);
+    else if (strcmp(c->hardware.id, r->machine) != 0)
+        snprintf(why, WHY_CAP, "machine %s, the card %s is of %s", r->machine, c->id,
+                 c->hardware.id);
+    else if (c->engine.layout != r->layout)
+        snprintf(why, WHY_CAP, "%s KV, the card %s is of another layout",
+                 KV_LAYOUT_NAMES[r->layout], c->id);
+    else if (c->host_threads_n > 0 && r->threads_n > 0 && c->host_threads_n != r->threads_n)
+        /* a card that states its compute threads holds for those only */
+        snprintf(why, WHY_CAP, "%lld threads, the card %s is of %lld", (long long)r->threads_n,
+                 c->id, (long long)c->host_threads_n);
+    else
+        return true;
+    return false;
 }
 
 static const card *match(const witness_run *r, const card *const *cards, size_t n, const char **why,
                          arena *mem) {
     const card *found = NULL;
+    char differs[WHY_CAP] = "";
     for (size_t i = 0; i < n; i++) {
-        if (!fits(r, cards[i])) continue;
+        if (!fits(r, cards[i], differs)) continue;
         if (found) {
-            *why = found == cards[i] || strcmp(found->id, cards[i]->id) == 0
+            *why = strcmp(found->id, cards[i]->id) == 0
                        ? arena_printf(mem, "card %s is given twice", found->id)
                        : arena_printf(mem, "two cards match: %s and %s", found->id, cards[i]->id);
             return NULL;
         }
         found = cards[i];
     }
-    if (!found)
-        *why = n == 1
-                   ? arena_printf(mem, "no card: %s", differs(r, cards[0], mem))
-                   : arena_printf(mem, "no card for model %s, machine %s, %s KV%s", r->model,
-                                  r->machine, r->layout == KV_LAYOUT_SPLIT ? "split" : "unified",
-                                  r->threads_n
-                                      ? arena_printf(mem, ", %lld threads", (long long)r->threads_n)
-                                      : "");
-    return found;
+    if (found) return found;
+    if (n == 1)
+        *why = arena_printf(mem, "no card: %s", differs);
+    else if (r->threads_n > 0)
+        *why = arena_printf(mem, "no card for model %s, machine %s, %s KV, %lld threads", r->model,
+                            r->machine, KV_LAYOUT_NAMES[r->layout], (long long)r->threads_n);
+    else
+        *why = arena_printf(mem, "no card for model %s, machine %s, %s KV", r->model, r->machine,
+                            KV_LAYOUT_NAMES[r->layout]);
+    return NULL;
 }
 
 static warm_up warm_of(const witness_run *r) {

@@ -20,8 +20,7 @@ static error_stats stats_of(double *errors, size_t n) {
         errors[i] = fabs(errors[i]);
         s.mean_abs_frac += errors[i] / (double)n;
     }
-    stat_sort_f64(errors, n);
-    s.median_abs_frac = errors[stat_rank(n, 500000)];
+    s.median_abs_frac = stat_median_f64(errors, n); /* sorts */
     s.p90_abs_frac = errors[stat_rank(n, 900000)];
     s.max_abs_frac = errors[n - 1];
     return s;
@@ -178,8 +177,7 @@ static void intervals(score *s, double *v) {
     }
     if (n == 0) return;
     s->covered_frac = (double)inside / (double)n;
-    stat_sort_f64(v, n);
-    s->median_half_width_frac = v[stat_rank(n, 500000)];
+    s->median_half_width_frac = stat_median_f64(v, n);
 }
 
 err_code score_runs(replay *all, size_t n, score_use use, arena *mem, score *out, err *e) {

@@ -22,7 +22,7 @@ static const double BYTES_MAX = 9007199254740992.0;
     "recurrent_state_bytes field_provenance engine hardware host host_terms claim_only prefill "   \
     "decode"
 static const char *const METHODS[] = {"engine", "probe", "roofline", "import", NULL};
-static const char *const LAYOUTS[] = {"split", "unified", NULL};
+const char *const KV_LAYOUT_NAMES[] = {NULL, "split", "unified", NULL};
 /* A child states these itself; everything else it lacks comes from the card that it extends. */
 static const char OWN_KEYS[] = " schema id title extends method provenance source note claim_only ";
 
@@ -37,8 +37,7 @@ double card_warm_sample_s(const double *samples_s, size_t n) {
     double *sorted = malloc(n * sizeof *sorted);
     if (!sorted) abort();
     memcpy(sorted, samples_s, n * sizeof *sorted);
-    stat_sort_f64(sorted, n);
-    double median = sorted[stat_rank(n, 500000)];
+    double median = stat_median_f64(sorted, n);
     free(sorted);
     return median;
 }
@@ -194,7 +193,7 @@ static void read_engine_and_machine(jr root, card *c) {
     c->engine.type_v = jr_str_or(en, "type_v", NULL);
     c->engine.n_batch = jr_int_or(en, "n_batch", 1, TOK_MAX, 0);
     c->engine.n_ubatch = jr_int_or(en, "n_ubatch", 1, TOK_MAX, 0);
-    c->engine.layout = (kv_layout)(jr_enum_or(en, "kv_layout", LAYOUTS, -1) + 1);
+    c->engine.layout = (kv_layout)(jr_enum_or(en, "kv_layout", KV_LAYOUT_NAMES + 1, -1) + 1);
     (void)jr_bool_or(en, "flash_attention", false);
     jr_keys(hw, "id chip mem_bw_bytes_s fp16_flop_s memory_bytes source");
     c->hardware.id = jr_str_or(hw, "id", NULL);

@@ -48,6 +48,9 @@ typedef struct decode_point {
 } decode_point;
 
 typedef enum kv_layout { KV_LAYOUT_UNSTATED, KV_LAYOUT_SPLIT, KV_LAYOUT_UNIFIED } kv_layout;
+/* By kv_layout: NULL for unstated, and NULL again behind the last, so that from 1 on it is a list.
+ */
+extern const char *const KV_LAYOUT_NAMES[];
 
 /* Time that an engine spends outside the device, fitted from witnessed runs (`ratecast fit`);
  * smooth in the number of rows, one set for an engine on a machine. */

@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const LAYOUTS[] = {NULL, "split", "unified"};
-
 /* ---- do the rows belong together? ---- */
 
 const import_row *import_stated(const import *in, import_setting s) {
@@ -64,10 +62,11 @@ static err_code one_layout(const import *in, kv_layout *layout, err *e) {
         if (first && r->layout != first->layout)
             return err_set(e, E_REFUSED, where,
                            "n_kv is of %s KV, on %.100s:%zu of %s KV: one card holds one of them",
-                           LAYOUTS[r->layout], first->file, first->line, LAYOUTS[first->layout]);
+                           KV_LAYOUT_NAMES[r->layout], first->file, first->line,
+                           KV_LAYOUT_NAMES[first->layout]);
         if (*layout != KV_LAYOUT_UNSTATED && r->layout != *layout)
             return err_set(e, E_REFUSED, where, "n_kv is of %s KV, --kv-layout says %s",
-                           LAYOUTS[r->layout], LAYOUTS[*layout]);
+                           KV_LAYOUT_NAMES[r->layout], KV_LAYOUT_NAMES[*layout]);
         first = r;
     }
     if (first) *layout = first->layout;
@@ -242,7 +241,7 @@ static void add_machine(cJSON *root, const import *in, const head *h) {
     add_count(en, "n_ubatch", h->ubatch);
     jw_str(en, "type_k", value(in, IMPORT_TYPE_K));
     jw_str(en, "type_v", value(in, IMPORT_TYPE_V));
-    jw_str(en, "kv_layout", LAYOUTS[h->layout]);
+    jw_str(en, "kv_layout", KV_LAYOUT_NAMES[h->layout]);
     if (fa && strcmp(fa, "-1") != 0) jw_bool(en, "flash_attention", strcmp(fa, "0") != 0);
     cJSON *hardware = jw_obj(root, "hardware");
     if (h->machine) jw_str(hardware, "id", h->machine);

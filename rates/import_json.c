@@ -56,8 +56,7 @@ static void add_row(cJSON *rows, const import_row *r) {
     jw_int(o, "depth_tok", r->depth_tok);
     jw_int(o, "batch_n", r->batch_n);
     if (r->shared_prompt) jw_bool(o, "shared_prompt", true);
-    if (r->layout != KV_LAYOUT_UNSTATED)
-        jw_str(o, "kv_layout", r->layout == KV_LAYOUT_SPLIT ? "split" : "unified");
+    jw_str(o, "kv_layout", KV_LAYOUT_NAMES[r->layout]);
     cJSON *samples = jw_arr(o, "samples_s");
     for (size_t i = 0; i < r->samples_n; i++) {
         char text[32];

@@ -369,8 +369,7 @@ static void add_arms(const view *v, buf *out) {
                      (long long)a->cold_sights_n, a->cold_sights_n == 1 ? "" : "s");
         buf_addf(out, ", %s batching", BATCHING_NAMES[a->batch]);
         if (a->engine == ENGINE_LLAMA_SERVER)
-            buf_addf(out, ", llama-server's loop on %s KV%s",
-                     a->layout == KV_LAYOUT_SPLIT ? "split" : "unified",
+            buf_addf(out, ", llama-server's loop on %s KV%s", KV_LAYOUT_NAMES[a->layout],
                      a->card->fitted_host.known ? " with the card's host terms"
                                                 : ", no host terms (card only)");
         if (a->prefill == PREFILL_MIXED)

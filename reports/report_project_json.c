@@ -83,7 +83,7 @@ static void add_policy(cJSON *o, const arm *a) {
         if (a->n_batch) jw_int(o, "n_batch", a->n_batch);
         if (a->n_ubatch) jw_int(o, "n_ubatch", a->n_ubatch);
         jw_str(o, "warm", WARM[a->warm]);
-        jw_str(o, "kv_layout", a->layout == KV_LAYOUT_UNIFIED ? "unified" : "split");
+        jw_str(o, "kv_layout", KV_LAYOUT_NAMES[a->layout]);
     }
     jw_str(o, "prefix_reuse", PREFIX_REUSE_NAMES[a->reuse]);
     if (a->reuse == REUSE_SHARED) {
@@ -99,8 +99,7 @@ static void add_policy(cJSON *o, const arm *a) {
     if (a->context_tok == 0) return;
     jw_int(o, "context_tok", a->context_tok);
     jw_str(o, "context_scope", a->context_per_slot ? "per_slot" : "total");
-    if (a->engine == ENGINE_GENERAL)
-        jw_str(o, "kv_layout", a->layout == KV_LAYOUT_UNIFIED ? "unified" : "split");
+    if (a->engine == ENGINE_GENERAL) jw_str(o, "kv_layout", KV_LAYOUT_NAMES[a->layout]);
     jw_int(o, "slot_pad_tok", a->slot_pad_tok);
 }
 

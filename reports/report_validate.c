@@ -183,7 +183,7 @@ static void json_run(cJSON *list, const score_run *r) {
     jw_str(o, "run_id", r->r->run->id);
     jw_str(o, "arm", r->r->run->arm);
     jw_str(o, "card", r->r->card->id);
-    jw_str(o, "kv_layout", r->r->run->layout == KV_LAYOUT_SPLIT ? "split" : "unified");
+    jw_str(o, "kv_layout", KV_LAYOUT_NAMES[r->r->run->layout]);
     jw_str(o, "use", r->r->run->use == USE_CALIBRATE ? "calibrate" : "score");
     jw_str(o, "witnessed_from", r->r->seen.from_turns ? "sessions" : "summary");
     json_pair(o, "wall_s", r->wall_s, r->seen_wall_s);

@@ -26,7 +26,6 @@ static const char *const ENGINE_NAMES[] = {"general", "llama-server", NULL};
 static const char *const WARM_NAMES[] = {"none", "first_slot", "restored", "shared", NULL};
 const char *const CLIENT_ORDER_NAMES[] = {"together", "one_after_another", NULL};
 static const char *const SCOPE_NAMES[] = {"total", "per_slot", NULL};
-static const char *const LAYOUT_NAMES[] = {"split", "unified", NULL};
 static const char *const AT_NAMES[] = {"end", "start", NULL};
 static const char *const PER_NAMES[] = {"session", "agent", "turn", NULL};
 
@@ -390,7 +389,7 @@ static void read_capacity(jr o, arm *a) {
     jr context = jr_get(o, "context_tok"), scope = jr_get(o, "context_scope");
     a->context_tok = jr_int_or(o, "context_tok", 1, TOK_MAX, 0);
     a->context_per_slot = jr_enum_or(o, "context_scope", SCOPE_NAMES, 0) == 1;
-    a->layout = (kv_layout)(jr_enum_or(o, "kv_layout", LAYOUT_NAMES, -1) + 1);
+    a->layout = (kv_layout)(jr_enum_or(o, "kv_layout", KV_LAYOUT_NAMES + 1, -1) + 1);
     a->slot_pad_tok = jr_int_or(o, "slot_pad_tok", 1, TOK_MAX, 1);
     if (!jr_ok(o)) return;
     if (jr_present(scope) && !jr_present(context))

@@ -27,3 +27,8 @@ void stat_sort_i64(int64_t *v, size_t n) {
 void stat_sort_f64(double *v, size_t n) {
     if (n > 1) qsort(v, n, sizeof *v, cmp_f64);
 }
+
+double stat_median_f64(double *v, size_t n) {
+    stat_sort_f64(v, n);
+    return v[stat_rank(n, 500000)];
+}

@@ -11,5 +11,7 @@
 size_t stat_rank(size_t n, uint32_t p_ppm);
 void stat_sort_i64(int64_t *v, size_t n);
 void stat_sort_f64(double *v, size_t n);
+/* Of n > 0 values, which are left sorted. */
+double stat_median_f64(double *v, size_t n);
 
 #endif
