@@ -14,6 +14,8 @@
 #include "base/unit.h"
 #include "scenario.h"
 
+#include <cjson/cJSON.h>
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -170,7 +172,6 @@ typedef struct claim_arm {
     bool reuse_known;
     batching batch;
     bool batch_known;
-    bool batched_ingest; /* results of all agents enter in one pass */
 } claim_arm;
 
 typedef struct claim_chip {

@@ -1,0 +1,62 @@
+/* What checks compute with: intervals of printed numbers, and figures that stand beside each other.
+ */
+#ifndef RATECAST_AUDIT_FACTS_H
+#define RATECAST_AUDIT_FACTS_H
+
+#include "audit/audit.h"
+
+/* A value and what rounding leaves open, with the origins it rests on. */
+typedef struct iv {
+    bool ok; /* false: something it needs is not known; propagates */
+    double v, lo, hi;
+    unsigned origins;
+} iv;
+
+iv iv_none(void);
+iv iv_exact(double v, unsigned origins);
+iv iv_quantity(const quantity *q, unsigned origins);
+iv iv_figure(const figure *f); /* NULL: not ok */
+iv iv_add(iv a, iv b);
+iv iv_sub(iv a, iv b);
+iv iv_mul(iv a, iv b);
+iv iv_div(iv a, iv b); /* not ok when b can be 0 or less */
+iv iv_scale(iv a, double by);
+
+/* Do arm, streams, context and percentile of two figures allow that they tell of one run? */
+bool facts_together(const figure *a, const figure *b);
+/* The figure of `m` that stands beside `f`; NULL: none, or several that differ. */
+const figure *facts_beside(const claim *c, const figure *f, metric m);
+/* All figures of `m` beside `f` as one interval. */
+iv facts_range(const claim *c, const figure *f, metric m);
+/* The figure that the conditions of `f` refer to by value and unit ("uses 110 tok/s"). */
+const figure *facts_used(const claim *c, const figure *f);
+
+/* Agents of the run that `f` tells of. */
+iv facts_agents(const claim *c, const figure *f);
+/* Output tokens of one request / of the whole run of `f`. */
+iv facts_output_tok(const claim *c, const figure *f);
+iv facts_run_output_tok(const claim *c, const figure *f);
+/* Prompt tokens that one request of `f` computes. */
+iv facts_request_computed_tok(const claim *c, const figure *f);
+
+/* The chip that `f` was taken on: by name among several, else the only one; from the catalogue what
+ * the claim does not state. mem_bw 0: not known. NULL: no chip is named. */
+const claim_chip *facts_chip(const auditor *a, const figure *f);
+
+/* Weight bytes of one pass for `f`, lightest and heaviest that what is stated leaves open. */
+iv facts_pass_bytes(const claim *c, const figure *f, bool *unstated);
+
+/* Prefill rate that an arm's cold TTFTs imply when its K agents compute the prefix one after the
+ * other (nearest rank: the r-th of K is done after r prefixes). Not ok: not such an arm. */
+iv facts_implied_prefill(const claim *c, const char *arm, const figure **from);
+/* The measured prefill rate for an arm: its own, else one without an arm; NULL: none. */
+const claim_rate *facts_stated(const claim *c, const char *arm, rate_phase phase, int64_t batch_n);
+bool facts_own_model(const claim *c, const claim_rate *r);
+
+/* Text of a number with its unit, for sentences: "126.0 s", "10,667 tok/s", "3072 MiB". In the
+ * auditor's arena. */
+const char *say_s(auditor *a, double s);
+const char *say_num(auditor *a, double v, const char *unit);
+const char *say_in(auditor *a, double v, const unit *u);
+
+#endif
