@@ -14,6 +14,7 @@
 #include "base/unit.h"
 #include "scenario.h"
 
+#include <cjson/cJSON.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
