@@ -231,35 +231,33 @@ static void check_memory(const arm_result *a, const projection *p, rule_result *
 
 typedef void check_fn(const arm_result *a, const projection *p, rule_result *r);
 
-static const struct rule {
-    const char *id;
-    rule_kind kind;
+static const struct {
+    rule_id id;
     check_fn *check; /* NULL: needs several runs */
-    const char *needs;
-} RULES[RULES_N] = {
-    {"I-WALL", RULE_ENGINE, check_wall, NULL},
-    {"I-EVIDENCE", RULE_ENGINE, check_evidence, NULL},
-    {"I-QUEUE", RULE_ENGINE, check_queue, NULL},
-    {"I-TOKENS", RULE_ENGINE, check_tokens, NULL},
-    {"I-POPULATION", RULE_PLAUSIBILITY, check_population, NULL},
-    {"I-ROOFLINE", RULE_PLAUSIBILITY, check_roofline, NULL},
-    {"I-FLOOR", RULE_PLAUSIBILITY, check_floor, NULL},
-    {"I-CARD", RULE_PLAUSIBILITY, check_card, NULL},
-    {"I-MEMORY", RULE_PLAUSIBILITY, check_memory, NULL},
-    {"I-MONO", RULE_PLAUSIBILITY, NULL, "compares several runs; the property tests do"},
-    {"I-DETERMINISM", RULE_ENGINE, NULL, "compares several runs; the property tests do"},
+} CHECKS[RULES_N] = {
+    {R_WALL, check_wall},
+    {R_EVIDENCE, check_evidence},
+    {R_QUEUE, check_queue},
+    {R_TOKENS, check_tokens},
+    {R_POPULATION, check_population},
+    {R_ROOFLINE, check_roofline},
+    {R_FLOOR, check_floor},
+    {R_CARD, check_card},
+    {R_MEMORY, check_memory},
+    {R_MONO, NULL},
+    {R_DETERMINISM, NULL},
 };
 
 void invariants_check(const projection *p, rule_result out[RULES_N]) {
     for (size_t i = 0; i < RULES_N; i++) {
-        out[i] = (rule_result){.id = RULES[i].id, .kind = RULES[i].kind, .outcome = RULE_HOLDS};
-        if (!RULES[i].check) {
+        out[i] = (rule_result){.rule = &RULES[CHECKS[i].id], .outcome = RULE_HOLDS};
+        if (!CHECKS[i].check) {
             out[i].outcome = RULE_NEEDS_MORE_RUNS;
-            SAY(&out[i], "%s", RULES[i].needs);
+            SAY(&out[i], "compares several runs; the property tests do");
         }
-        for (size_t a = 0; RULES[i].check && a < p->arms_n; a++) {
-            rule_result one = {.id = RULES[i].id, .kind = RULES[i].kind, .outcome = RULE_HOLDS};
-            RULES[i].check(&p->arms[a], p, &one);
+        for (size_t a = 0; CHECKS[i].check && a < p->arms_n; a++) {
+            rule_result one = {.rule = &RULES[CHECKS[i].id], .outcome = RULE_HOLDS};
+            CHECKS[i].check(&p->arms[a], p, &one);
             one.arm = p->arms[a].arm->name;
             if (a == 0 || one.outcome > out[i].outcome) out[i] = one;
         }
@@ -271,7 +269,7 @@ static void add_ids(const rule_result r[RULES_N], outcome which, char *out, size
     for (size_t i = 0; i < RULES_N; i++) {
         if (r[i].outcome != which) continue;
         size_t n = strlen(out);
-        snprintf(out + n, cap - n, "%s%s", sep, r[i].id);
+        snprintf(out + n, cap - n, "%s%s", sep, r[i].rule->id);
         sep = ", ";
     }
     size_t n = strlen(out);

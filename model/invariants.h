@@ -1,4 +1,4 @@
-/* The audit corrections as rules that every projection runs through (design model, section 6).
+/* The rules of rules.h that every projection runs through.
  *
  * Engine rules: broken, the projection is a bug or an illegal input (exit 1). Plausibility rules:
  * broken by a declared assumption they are a finding, printed; broken by the card itself they say
@@ -8,10 +8,9 @@
 #define RATECAST_INVARIANTS_H
 
 #include "project.h"
+#include "rules.h"
 
 #include <stddef.h>
-
-typedef enum rule_kind { RULE_ENGINE, RULE_PLAUSIBILITY } rule_kind;
 
 typedef enum outcome {
     RULE_HOLDS,
@@ -22,16 +21,15 @@ typedef enum outcome {
 } outcome;
 
 typedef struct rule_result {
-    const char *id;
-    rule_kind kind;
+    const rule *rule;
     outcome outcome;
     const char *arm; /* where the worst outcome was seen; NULL: no single arm */
     char why[400];   /* one sentence with the numbers compared */
 } rule_result;
 
-enum { RULES_N = 11 };
+enum { RULES_N = 11 }; /* the others judge claims and cards only */
 
-/* One result a rule, in the order of the table; the worst over the arms. */
+/* One result a rule, in the order of rules.h; the worst over the arms. */
 void invariants_check(const projection *p, rule_result out[RULES_N]);
 /* "9 checked: 7 hold, 2 broken by declared assumptions (I-ROOFLINE, I-FLOOR); 2 not decidable from
  * one run (...)" */

@@ -194,7 +194,8 @@ static void read_engine_and_machine(jr root, card *c) {
     c->engine.n_batch = jr_int_or(en, "n_batch", 1, TOK_MAX, 0);
     c->engine.n_ubatch = jr_int_or(en, "n_ubatch", 1, TOK_MAX, 0);
     c->engine.layout = (kv_layout)(jr_enum_or(en, "kv_layout", KV_LAYOUT_NAMES + 1, -1) + 1);
-    (void)jr_bool_or(en, "flash_attention", false);
+    c->engine.flash_attention = jr_bool_or(en, "flash_attention", false);
+    if (!jr_present(jr_get(en, "flash_attention"))) c->engine.flash_attention = -1;
     jr_keys(hw, "id chip mem_bw_bytes_s fp16_flop_s memory_bytes source");
     c->hardware.id = jr_str_or(hw, "id", NULL);
     c->hardware.chip = jr_str(hw, "chip");

@@ -95,6 +95,7 @@ typedef struct card {
         const char *name, *build, *type_k, *type_v;
         int64_t n_batch, n_ubatch;
         kv_layout layout;
+        int flash_attention; /* 1 on, 0 off, -1 not stated */
     } engine;
     struct {
         const char *id, *chip, *source;

@@ -2,13 +2,15 @@
  *
  * Bandwidth and memory are vendor specifications; arithmetic of Apple chips follows from core
  * counts and a clock measured by third parties and is known to a few per cent only
- * (flop_uncertainty_frac): an excess within that proves nothing.
+ * (flop_uncertainty_frac): an excess within that proves nothing. Vendors' GB of memory are counted
+ * as 2^30 bytes: chips are made so, and a ceiling must not be too low.
  */
 #ifndef RATECAST_HARDWARE_H
 #define RATECAST_HARDWARE_H
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/file.h"
 
 #include <stddef.h>
 
@@ -16,8 +18,10 @@
 
 typedef struct hardware {
     const char *chip, *source;
-    double mem_bw_bytes_s, fp16_flop_s, memory_bytes; /* 0: not published */
-    double flop_uncertainty_frac;                     /* 0: as specified */
+    double mem_bw_bytes_s, memory_bytes; /* 0: not published */
+    double fp16_flop_s;                  /* 0: not published, or known as a lower bound only */
+    double int8_op_s; /* 0: not published; engines run weights of 8 bits and less on it */
+    double flop_uncertainty_frac; /* 0: as specified */
 } hardware;
 
 typedef struct hardware_catalogue {
@@ -27,11 +31,14 @@ typedef struct hardware_catalogue {
 } hardware_catalogue;
 
 MUST_USE err_code hardware_load(const char *path, arena *mem, hardware_catalogue *out, err *e);
+/* The same from bytes already read. */
+MUST_USE err_code hardware_parse(const file_bytes *f, arena *mem, hardware_catalogue *out, err *e);
 
 /* The chip that `text` names: the whole name, or the only entry whose words all stand in the text
- * ("H100 x1 TensorRT-LLM" with "80GB" unstated matches no single H100: NULL). Of several entries
- * that differ in size only (core counts, memory) and are not told apart, the one with the highest
- * ceilings: what it cannot do, none of them can. NULL: none. */
+ * ("H100 x1 TensorRT-LLM" names no form factor and matches no single H100: NULL). Maker, core count
+ * and memory may be left out: of several entries that differ in size only and are not told apart,
+ * the one with the highest ceilings: what it cannot do, none of them can. A stated size above all
+ * that are listed is none of them. NULL: none, or several chips are named. */
 const hardware *hardware_find(const hardware_catalogue *c, const char *text);
 
 #endif

@@ -417,7 +417,7 @@ static void add_rules(const rule_result rules[RULES_N], buf *out) {
         if (r->outcome == RULE_HOLDS || r->outcome == RULE_NEEDS_MORE_RUNS) continue;
         if (!any) buf_add(out, "\n");
         any = true;
-        buf_addf(out, "- %s (%s): %s\n", r->id, r->arm ? r->arm : "-", r->why);
+        buf_addf(out, "- %s (%s): %s\n", r->rule->id, r->arm ? r->arm : "-", r->why);
     }
 }
 

@@ -205,8 +205,8 @@ static void add_rules(cJSON *root, const rule_result rules[RULES_N]) {
     cJSON *list = jw_arr(root, "invariants");
     for (size_t i = 0; i < RULES_N; i++) {
         cJSON *o = jw_item(list);
-        jw_str(o, "id", rules[i].id);
-        jw_str(o, "kind", rules[i].kind == RULE_ENGINE ? "engine" : "plausibility");
+        jw_str(o, "id", rules[i].rule->id);
+        jw_str(o, "kind", rules[i].rule->kind == RULE_ENGINE ? "engine" : "plausibility");
         jw_str(o, "outcome", OUTCOMES[rules[i].outcome]);
         jw_str(o, "arm", rules[i].arm);
         jw_str(o, "why", rules[i].why);

@@ -63,7 +63,9 @@ typedef struct auditor {
     bool full; /* memory budget spent: findings are missing */
 } auditor;
 
-/* Appends a statement and returns it to be filled further; never NULL. */
+/* Appends a statement and returns it to be filled further, before the next one is said; never NULL.
+ * Its weight is MAJOR for a fail, MINOR for cannot_tell and NOTE for a pass, unless the caller sets
+ * another. `about` and the text are copied, `check` is not. */
 finding *audit_say(auditor *a, rule_id rule, const char *check, audit_outcome outcome,
                    const char *about, unsigned origins, const char *why, ...) PRINTF_LIKE(7, 8);
 /* The numbers compared, in `unit`. */
@@ -75,6 +77,12 @@ void audit_numbers(finding *f, double expected, double found, const char *unit);
 bool audit_follows(auditor *a, rule_id rule, const char *check, const char *about,
                    const quantity *q, double v, double lo, double hi, unsigned origins,
                    const char *how);
+
+/* Sorts what was said into findings (heaviest first, else in the order said) and passes, and gives
+ * the verdict. DEFECT: a fail. CANNOT_TELL: nothing passes, or a cannot_tell
+ * of weight MAJOR. Else SOUND. The caller has set kind, id and title. E_LIMIT: statements are
+ * missing. */
+MUST_USE err_code audit_close(const auditor *a, audit *out, err *e);
 
 /* ---- checks, by file; each looks at the whole claim ---- */
 void check_ratios(auditor *a); /* check_arithmetic.c */

@@ -1,5 +1,6 @@
 #include "cli/cli.h"
 #include "figures.h"
+#include "hardware.h"
 #include "scenario.h"
 
 #include "base/jsonr.h"
@@ -66,8 +67,10 @@ static err_code check_file(const char *path, card_library *lib, arena *mem, cons
         figure_list l;
         if (figures_run(path, cli_data_path("scenarios", mem), lib, mem, &l, e) == OK)
             *about = arena_printf(mem, "list of %zu figures", l.n);
-    } else if (strcmp(*schema, "ratecast.hardware/1") == 0) {
-        *about = "hardware catalogue";
+    } else if (strcmp(*schema, HARDWARE_SCHEMA) == 0) {
+        hardware_catalogue chips;
+        if (hardware_parse(&f, mem, &chips, e) == OK)
+            *about = arena_printf(mem, "hardware catalogue: %zu chips", chips.n);
     } else {
         char where[300];
         snprintf(where, sizeof where, "%s#/schema", path);

@@ -155,7 +155,7 @@ static int exit_code(const sweep_point *points, size_t n, bool strict) {
     for (size_t k = 0; k < n; k++) {
         for (size_t i = 0; i < RULES_N; i++) {
             const rule_result *r = &points[k].rules[i];
-            engine_broken |= r->kind == RULE_ENGINE && r->outcome == RULE_BROKEN;
+            engine_broken |= r->rule->kind == RULE_ENGINE && r->outcome == RULE_BROKEN;
             finding |= r->outcome == RULE_BROKEN || r->outcome == RULE_BROKEN_DECLARED;
         }
         for (size_t i = 0; i < points[k].p->arms_n; i++)

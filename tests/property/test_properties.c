@@ -93,8 +93,8 @@ Test(properties, every_run_conserves) {
         rule_result rules[RULES_N];
         invariants_check(p, rules);
         for (size_t i = 0; i < RULES_N; i++)
-            cr_assert(rules[i].kind == RULE_PLAUSIBILITY || rules[i].outcome != RULE_BROKEN,
-                      "seed %d: %s %s\n%s", seed, rules[i].id, rules[i].why, s.text.s);
+            cr_assert(rules[i].rule->kind == RULE_PLAUSIBILITY || rules[i].outcome != RULE_BROKEN,
+                      "seed %d: %s %s\n%s", seed, rules[i].rule->id, rules[i].why, s.text.s);
     }
 }
 
