@@ -257,13 +257,18 @@ static void guess_weights(loader *l) {
         l->c->model.active_weight_bytes = l->c->model.active_params * bits / 8;
 }
 
+/* Where a part of the model's facts comes from, when that is another place than the rest. */
+static origin part_origin(jr m, const char *key) {
+    return jr_present(jr_get(m, key)) ? ORIGINS[jr_enum_or(m, key, ORIGIN_WORDS, 0)] : origin_of(m);
+}
+
 static void read_model(loader *l, jr root) {
     jr m = jr_get(root, "model"), list = jr_get(m, "variants");
     if (!m.node) return;
     keys(l, m,
          "name quant architecture params active_params weight_bytes weight_bytes_by_precision "
          "layers full_attention_layers kv_heads head_dim kv_bytes_per_element variants source "
-         "origin shape_origin shape_source");
+         "origin weights_origin weights_source shape_origin shape_source");
     l->c->model.name = text_or_null(l, m, "name");
     l->c->model.quant = text_or_null(l, m, "quant");
     l->c->model.params = number_or(l, m, "params", 0);
@@ -272,9 +277,9 @@ static void read_model(loader *l, jr root) {
     l->c->model.kv_element_bytes = number_or(l, m, "kv_bytes_per_element", 0);
     l->c->model.shape = read_shape(l, m);
     l->c->model.origin = origin_of(m);
-    l->c->model.shape_origin = jr_present(jr_get(m, "shape_origin"))
-                                   ? ORIGINS[jr_enum_or(m, "shape_origin", ORIGIN_WORDS, 0)]
-                                   : l->c->model.origin;
+    l->c->model.shape_origin = part_origin(m, "shape_origin");
+    l->c->model.weights_origin = part_origin(m, "weights_origin");
+    if (l->c->model.weights_origin & l->without) l->c->model.weight_bytes = 0;
     read_precisions(l, m);
     size_t n;
     kv_shape *v = list_of(l, list, sizeof *v, &n);
@@ -369,11 +374,12 @@ static void read_arms(loader *l, jr root) {
     size_t n;
     claim_arm *v = list_of(l, list, sizeof *v, &n);
     for (jr it = {0}; v && jr_each(list, &it);) {
-        keys(l, it, "name title prefix_reuse batching source origin");
+        keys(l, it, "name title prefix_reuse first_comers batching source origin");
         if (left_out(l, it)) continue;
         claim_arm a = {.name = jr_str(it, "name")};
         a.reuse_known = jr_present(jr_get(it, "prefix_reuse"));
         a.reuse = (prefix_reuse)jr_enum_or(it, "prefix_reuse", PREFIX_REUSE_NAMES, 0);
+        a.comers = (first_comers)jr_enum_or(it, "first_comers", COMERS_NAMES, COMERS_WAIT);
         a.batch_known = jr_present(jr_get(it, "batching"));
         a.batch = (batching)jr_enum_or(it, "batching", BATCHING_NAMES, 0);
         v[n++] = a;
@@ -384,16 +390,20 @@ static void read_arms(loader *l, jr root) {
 
 static void read_figure(loader *l, jr it, figure *f) {
     keys(l, it,
-         "name value unit digits_as_printed arm conditions metric agents_n context_tok percentile "
-         "origin source");
+         "name value unit digits_as_printed arm conditions metric model agents_n context_tok "
+         "percentile origin source");
     *f = (figure){.name = jr_str(it, "name"),
                   .arm = text_or_null(l, it, "arm"),
                   .conditions = text_or_null(l, it, "conditions"),
                   .source = text_or_null(l, it, "source"),
+                  .model = text_or_null(l, it, "model"),
                   .q = read_quantity(l, it, "value", "unit", ""),
                   .metric = l->strict ? (metric)jr_enum_or(it, "metric", METRIC_NAMES, 0) : 0,
                   .origin = origin_of(it)};
+    bool stated = l->strict && jr_present(jr_get(it, "metric"));
+    metric said = f->metric;
     claim_read_words(l->c, f);
+    if (stated) f->metric = said; /* "other" too */
     f->streams_n = jr_int_or(it, "agents_n", 0, 1000000, f->streams_n);
     f->context_tok = jr_int_or(it, "context_tok", 0, 1000000000, f->context_tok);
     double pct = jr_num_or(it, "percentile", 0, 100, 0);
@@ -429,7 +439,7 @@ static const figure *figure_named(const loader *l, jr item, const char *key) {
 }
 
 /* "1.28x", "~1.8x", "88.2%", ">19,500x", or a bare number whose unit is that of its parts. */
-static quantity read_print(jr item, const char *print) {
+static quantity read_print(jr item, const char *print, const char *bare_unit) {
     double v = 0;
     const char *p = print;
     bool digits = false, minus = false;
@@ -449,7 +459,10 @@ static quantity read_print(jr item, const char *print) {
         v = minus ? -number->valuedouble : number->valuedouble;
     cJSON_Delete(number);
     while (*p == ' ') p++;
-    return quantity_of(v, unit_find(*p == '%' ? "%" : "x"), print);
+    const char *u = *p == '%'                                        ? "%"
+                    : *p == 'x' || strncmp(p, "×", strlen("×")) == 0 ? "x"
+                                                                     : bare_unit;
+    return quantity_of(v, unit_find(u), print);
 }
 
 static void read_ratios(loader *l, jr root) {
@@ -473,7 +486,7 @@ static void read_ratios(loader *l, jr root) {
                    .den = figure_named(l, it, "denominator_figure"),
                    .origin = origin_of(it)};
         if (!r.num || !r.den) continue;
-        r.q = read_print(printed, r.print);
+        r.q = read_print(printed, r.print, r.num->q.u->dim == r.den->q.u->dim ? "x" : "");
         v[n++] = r;
     }
     l->c->ratios = v;

@@ -85,6 +85,7 @@ enum { NOT_STATED = -1 };
 
 typedef struct figure {
     const char *name, *arm, *conditions, *source; /* arm, conditions, source: NULL when absent */
+    const char *model; /* of a figure of another model than the claim's; NULL: the claim's */
     quantity q;
     metric metric;
     origin origin;
@@ -172,6 +173,7 @@ typedef struct claim_arm {
     bool reuse_known;
     batching batch;
     bool batch_known;
+    first_comers comers; /* wait unless it says each */
 } claim_arm;
 
 typedef struct claim_chip {
@@ -215,7 +217,7 @@ typedef struct claim {
             double bytes;
         } by_precision[8];
         size_t by_precision_n;
-        origin origin, shape_origin;
+        origin origin, weights_origin, shape_origin;
     } model;
     const workload_fact *facts;
     size_t facts_n;

@@ -194,12 +194,13 @@ static const word_rule WORD_RULES[] = {
 
 static metric metric_of(const claim *c, const figure *f) {
     if (strchr(f->q.u->name, '/') && f->q.u->dim == DIM_TIME) return METRIC_ITL; /* ms/token */
-    for (size_t i = 0; i < sizeof WORD_RULES / sizeof *WORD_RULES; i++) {
-        const word_rule *r = &WORD_RULES[i];
-        if (r->dim != f->q.u->dim) continue;
-        if (!r->words || words_have(f->name, r->words) || words_have(f->conditions, r->words))
-            return r->metric;
-    }
+    const char *texts[] = {f->name, f->conditions}; /* a name says more than its conditions do */
+    for (size_t k = 0; k < 2; k++)
+        for (size_t i = 0; i < sizeof WORD_RULES / sizeof *WORD_RULES; i++) {
+            const word_rule *r = &WORD_RULES[i];
+            if (r->dim == f->q.u->dim && (!r->words || words_have(texts[k], r->words)))
+                return r->metric;
+        }
     if (f->q.u->dim != DIM_TOK_S) return METRIC_OTHER;
     /* a bare rate: of one sequence it is decode, of several what they have together */
     double together = claim_number(c, "batch batch_size streams concurrency", 1);

@@ -52,17 +52,7 @@ static iv delta_of(const claim *c, const char *arm_name) {
 }
 
 static double prefix_evals(const claim *c, prefix_reuse reuse) {
-    return reuse == REUSE_SHARED ? 1 : reuse == REUSE_PER_SLOT ? (double)c->work.K : NAN;
-}
-
-/* Prompt tokens that a policy computes, all history of an agent counted as cached. */
-static double policy_tok(const workload *w, prefix_reuse reuse) {
-    double k = (double)w->K, h = (double)w->H, p = (double)w->P, d = (double)w->turn_delta_in_tok;
-    bool first = w->shape == SHAPE_DELTA_FIRST;
-    if (reuse == REUSE_NONE)
-        return k * (h * p + d * h * (first ? h + 1 : h - 1) / 2 +
-                    (double)w->turn_out_tok * h * (h - 1) / 2);
-    return (reuse == REUSE_SHARED ? p : k * p) + k * (first ? h : h - 1) * d;
+    return reuse == REUSE_SHARED ? 1 : reuse == REUSE_PER_SLOT ? (double)c->work.K : 0;
 }
 
 /* The rate at which the claim prefills: declared as used, else what isolated slots' cold TTFTs
@@ -72,7 +62,7 @@ static iv prefill_rate_of(auditor *a, const char *arm_name) {
     const claim_rate *r = used_rate(c, arm_name, PHASE_PREFILL);
     if (r) return iv_quantity(&r->q, r->origin);
     for (size_t i = 0; i < c->arms_n; i++) {
-        iv implied = facts_implied_prefill(c, c->arms[i].name, NULL);
+        iv implied = facts_implied_prefill(a, c->arms[i].name, NULL);
         if (implied.ok) return implied;
     }
     return iv_none();
@@ -97,7 +87,8 @@ account account_of(auditor *a, const char *arm_name) {
                     .gpus_n = 1};
     x.wall = facts_beside(c, &probe, METRIC_WALL);
     if (x.wall && !claim_same_arm(x.wall->arm, arm_name)) x.wall = NULL;
-    x.computed_tok = iv_exact(policy_tok(&c->work, policy->reuse), ORIGIN_PRINTED);
+    x.computed_tok = iv_exact(
+        facts_policy_tok(&c->work, policy->reuse, policy->comers == COMERS_EACH), ORIGIN_PRINTED);
     x.prefix_rate = prefill_rate_of(a, arm_name);
     x.delta = delta_of(c, arm_name);
     x.other = terms_of(c, arm_name, false);

@@ -64,13 +64,18 @@ void audit_numbers(finding *f, double expected, double found, const char *unit_n
     f->unit = unit_name;
 }
 
+/* Six digits; whole numbers of any size without an exponent. */
+static void plain(double v, char *out, size_t cap) {
+    snprintf(out, cap, fabs(v) >= 1e5 && fabs(v) < 1e15 ? "%.0f" : "%.6g", v);
+}
+
 /* "12.5" or, where the parts leave something open, "12.45 to 12.55". */
 static void say_range(double v, double lo, double hi, char *out, size_t cap) {
     char a[40], b[40];
-    snprintf(a, sizeof a, "%.6g", lo);
-    snprintf(b, sizeof b, "%.6g", hi);
+    plain(lo, a, sizeof a);
+    plain(hi, b, sizeof b);
     if (strcmp(a, b) == 0 || !isfinite(lo) || !isfinite(hi))
-        snprintf(out, cap, "%.6g", v);
+        plain(v, out, cap);
     else
         snprintf(out, cap, "%s to %s", a, b);
 }
@@ -92,7 +97,8 @@ bool audit_follows(auditor *a, rule_id id, const char *check, const char *about,
 
 /* ---- the audit as a whole ---- */
 
-/* Whatever fails is a defect, a last digit too; what cannot be told matters when much hangs on it. */
+/* Whatever fails is a defect, a last digit too; what cannot be told matters when much hangs on it.
+ */
 static verdict judge(const auditor *a) {
     bool pass = false, open = false;
     for (size_t i = 0; i < a->n; i++) {

@@ -25,19 +25,20 @@ static void say_no_evidence(auditor *a, const claim_term *t, iv total, const cha
                             "; the same %s stand as queue wait in %s: two names for one term",
                             say_s(a, twin->q.v), twin->arm)
              : "";
-    finding *f =
-        audit_say(a, R_EVIDENCE, "no-evidence", AUDIT_FAIL, t->name,
-                  t->origin | (twin ? (unsigned)twin->origin : 0u),
-                  "%s %s %s of %s without evidence%s", whose, t->arm ? t->arm : "the wall-clock",
-                  TERM_KIND_NAMES[t->kind], say_s(a, total.v), also ? also : "");
+    finding *f = audit_say(a, R_EVIDENCE, "no-evidence", AUDIT_FAIL, t->name,
+                           t->origin | (twin ? (unsigned)twin->origin : 0u),
+                           "%s%s: a %s of %s in the wall-clock has no evidence%s",
+                           t->arm ? t->arm : "the claim", whose, TERM_KIND_NAMES[t->kind],
+                           say_s(a, total.v), also ? also : "");
     audit_numbers(f, 0, total.v, "s");
 }
 
 static void say_queue_wait(auditor *a, const claim_term *t, iv total, const char *whose) {
     finding *f = audit_say(
         a, R_WALL, "queue-wait", AUDIT_FAIL, t->name, t->origin | total.origins,
-        "%s %s %s of client queue wait: it is already in TTFT, in server time it is counted twice",
-        whose, t->arm ? t->arm : "the wall-clock",
+        "%s%s: the wall-clock holds %s of client queue wait, which is already in TTFT: in server "
+        "time it is counted twice",
+        t->arm ? t->arm : "the claim", whose,
         t->has_value ? say_s(a, total.v)
                      : arena_printf(a->mem, "K (K - 1) / 2 x P / %s tok/s = %s",
                                     say_num(a,
@@ -58,9 +59,11 @@ static iv term_total(auditor *a, const claim_term *t) {
 static void check_term(auditor *a, const claim_term *t, const char *whose) {
     iv total = term_total(a, t);
     if (t->kind == TERM_KIND_QUEUE_WAIT && !total.ok) {
-        audit_say(a, R_WALL, "queue-wait", AUDIT_FAIL, t->name, t->origin,
-                  "%s %s client queue wait of a size that is not stated: it is already in TTFT",
-                  whose, t->arm ? t->arm : "the wall-clock");
+        audit_say(
+            a, R_WALL, "queue-wait", AUDIT_FAIL, t->name, t->origin,
+            "%s%s: the wall-clock holds client queue wait of a size that is not stated; it is "
+            "already in TTFT",
+            t->arm ? t->arm : "the claim", whose);
         return;
     }
     if (!total.ok || total.v == 0) return;
@@ -112,7 +115,7 @@ static void check_revision(auditor *a, const revision *r) {
     for (size_t i = 0; i < r->removed_n; i++) {
         const claim_term *t = &r->removed[i];
         iv total = term_total(a, t);
-        check_term(a, t, "before the revision,");
+        check_term(a, t, ", before the revision");
         if (!total.ok) return; /* what was taken out cannot be added up */
         if (t->has_value) valued = iv_add(valued, total);
         if (t->kind == TERM_KIND_QUEUE_WAIT) wait = total;
@@ -221,7 +224,7 @@ static void check_wall_ratio(auditor *a, const ratio *r) {
 
 void check_accounts(auditor *a) {
     const claim *c = a->claim;
-    for (size_t i = 0; i < c->terms_n; i++) check_term(a, &c->terms[i], "the wall-clock holds for");
+    for (size_t i = 0; i < c->terms_n; i++) check_term(a, &c->terms[i], "");
     for (size_t i = 0; i < c->revisions_n; i++) check_revision(a, &c->revisions[i]);
     for (size_t i = 0; i < c->arms_n; i++) {
         account x = account_of(a, c->arms[i].name);

@@ -26,6 +26,28 @@ static iv percent_meaning(const quantity *q, iv share) {
     return best;
 }
 
+/* A ratio of two arms' computed tokens that does not follow may belong to another workload: one
+ * whose turns bring another number of tokens. "" when none does. */
+static const char *other_workload(auditor *a, const ratio *r) {
+    enum { DELTA_MAX = 4096 };
+    const claim *c = a->claim;
+    const claim_arm *x = claim_arm_of(c, r->num->arm), *y = claim_arm_of(c, r->den->arm);
+    if (!c->has_workload || !x || !y || !x->reuse_known || !y->reuse_known ||
+        r->num->metric != METRIC_COMPUTED_TOK || r->den->metric != METRIC_COMPUTED_TOK)
+        return "";
+    workload w = c->work;
+    for (w.turn_delta_in_tok = 1; w.turn_delta_in_tok <= DELTA_MAX; w.turn_delta_in_tok++) {
+        double v = facts_policy_tok(&w, x->reuse, false) / facts_policy_tok(&w, y->reuse, false);
+        if (!quantity_allows(&r->q, v, v) && !quantity_cut(&r->q, v)) continue;
+        const char *s =
+            arena_printf(a->mem, "; %s would be the ratio at %lld new tokens a turn, not %lld",
+                         say_num(a, v, "x"), (long long)w.turn_delta_in_tok,
+                         (long long)c->work.turn_delta_in_tok);
+        return s ? s : "";
+    }
+    return "";
+}
+
 /* Two parts of one kind may be printed with different multiples; their ratio is in plain times. A
  * ratio of different kinds is in base units (tokens per second from tokens and ms). */
 void check_ratios(auditor *a) {
@@ -34,12 +56,18 @@ void check_ratios(auditor *a) {
         const ratio *r = &c->ratios[i];
         iv v = iv_div(iv_figure(r->num), iv_figure(r->den));
         if (!v.ok) continue;
+        if (r->q.bound && !(isfinite(v.lo) && isfinite(v.hi)))
+            continue; /* of a bound: says nothing */
         bool percent = r->q.u->dim == DIM_FRAC;
         if (percent) v = percent_meaning(&r->q, v);
         double scale = percent ? 100 : 1;
         const char *how = arena_printf(a->mem, "%s / %s = %s", say_in(a, r->num->q.v, r->num->q.u),
                                        say_in(a, r->den->q.v, r->den->q.u),
                                        say_num(a, v.v * scale, percent ? "%" : ""));
+        if (!quantity_allows(&r->q, v.lo, v.hi)) {
+            const char *more = arena_printf(a->mem, "%s%s", how ? how : "", other_workload(a, r));
+            if (more) how = more;
+        }
         audit_follows(a, R_RATIO, "ratio", r->name, &r->q, v.v, v.lo, v.hi, r->origin | v.origins,
                       how ? how : "");
     }

@@ -108,6 +108,20 @@ static void kv_finding(auditor *a, const figure *f, double right, double all, co
     audit_numbers(say, right / f->q.u->scale, f->q.v / f->q.u->scale, f->q.u->name);
 }
 
+/* KV figures that hold as printed and would not with the other kind of multiple settle the unit. */
+static void check_unit(auditor *a, const figure *f, double right) {
+    const unit *other = unit_other_prefix(f->q.u);
+    if (!other || !quantity_allows(&f->q, right, right)) return;
+    for (size_t i = 0; i < a->n; i++)
+        if (strcmp(a->list[i].check, "kv-unit") == 0) return; /* once */
+    quantity q = f->q;
+    double k = other->scale / f->q.u->scale;
+    q.v *= k, q.lo *= k, q.hi *= k;
+    if (!quantity_allows(&q, right, right))
+        audit_say(a, R_UNITS, "kv-unit", AUDIT_PASS, f->name, shape_origins(a->claim, f),
+                  "%s is right in %s and would not be in %s", f->name, f->q.u->name, other->name);
+}
+
 static void check_kv(auditor *a, const figure *f) {
     double right = per_tok(a->claim, f, false), all = per_tok(a->claim, f, true), tok = 1;
     if (right <= 0) return;
@@ -118,6 +132,7 @@ static void check_kv(auditor *a, const figure *f) {
                                           say_num(a, right, ""), say_num(a, tok, ""))
                            : "2 x full-attention layers x KV heads x head dim x bytes an element";
     kv_finding(a, f, right * tok, all * tok, what ? what : "");
+    check_unit(a, f, right * tok);
 }
 
 /* "keys 128 + values 128" beside 256. */

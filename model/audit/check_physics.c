@@ -50,7 +50,7 @@ static stream weight_stream(auditor *a, const figure *f) {
     s.known = true;
     s.bytes = bytes.v;
     s.ceiling_bytes_s = chip->mem_bw_bytes_s * (double)f->gpus_n;
-    s.need_bytes_s.origins |= chip->origin | c->model.origin;
+    s.need_bytes_s.origins |= chip->origin;
     s.outcome = s.need_bytes_s.lo > s.ceiling_bytes_s   ? AUDIT_FAIL
                 : s.need_bytes_s.hi > s.ceiling_bytes_s ? AUDIT_CANNOT_TELL
                                                         : AUDIT_PASS;
@@ -159,7 +159,7 @@ static void check_flops(auditor *a, const figure *f, iv rate, const char *what) 
     const claim *c = a->claim;
     const claim_chip *chip = facts_chip(a, f);
     double params = c->model.active_params > 0 ? c->model.active_params : c->model.params;
-    if (!rate.ok || !chip || chip->fp16_flop_s <= 0 || params <= 0) return;
+    if (!rate.ok || !chip || chip->fp16_flop_s <= 0 || params <= 0 || f->model) return;
     iv need = iv_scale(rate, 2 * params);
     double ceiling = chip->fp16_flop_s * (double)f->gpus_n, slack = chip->flop_uncertainty_frac;
     audit_outcome o = need.lo > ceiling * (1 + slack) ? AUDIT_FAIL
@@ -179,13 +179,13 @@ static void check_flops(auditor *a, const figure *f, iv rate, const char *what) 
 }
 
 /* A time to first token bounds the prefill rate of the tokens computed in it from below. */
-static void check_ttft_flops(auditor *a, const figure *f) {
-    iv tok = facts_request_computed_tok(a->claim, f);
-    if (!tok.ok || f->warm) return;
-    iv rate = iv_div(tok, iv_figure(f));
+static void check_ttft_flops(auditor *a) {
+    iv tok, rate;
+    const figure *f = facts_fastest_ttft(a->claim, &tok, &rate);
+    if (!f) return;
     const char *what =
         arena_printf(a->mem, "%s tokens in %s", say_num(a, tok.v, ""), say_s(a, f->q.v));
-    if (rate.ok && f->streams_n <= 1) check_flops(a, f, rate, what ? what : "");
+    check_flops(a, f, rate, what ? what : "");
 }
 
 /* ---- nothing to compare with ---- */
@@ -227,7 +227,7 @@ void check_ceilings(auditor *a) {
         if (f->metric == METRIC_ROUNDS) check_rounds(a, f);
         if (f->metric == METRIC_CEILING_RATE) check_ceiling_figure(a, f);
         if (f->metric == METRIC_PREFILL_RATE) check_flops(a, f, iv_figure(f), "the printed rate");
-        if (f->metric == METRIC_TTFT) check_ttft_flops(a, f);
     }
+    check_ttft_flops(a);
     check_gaps(a);
 }

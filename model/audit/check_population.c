@@ -98,6 +98,10 @@ static arm_population population_of(auditor *a, const char *arm_name) {
     return p;
 }
 
+bool population_is_cold(auditor *a, const char *arm_name) {
+    return population_of(a, arm_name).pops == POP_COLD;
+}
+
 static bool compares(const ratio *r, const char *x, const char *y) {
     return (claim_same_arm(r->num->arm, x) && claim_same_arm(r->den->arm, y)) ||
            (claim_same_arm(r->num->arm, y) && claim_same_arm(r->den->arm, x));
@@ -206,6 +210,9 @@ static void check_flat(auditor *a, const figure *f) {
     bool other_work = s.work_hi > 1.5 * s.work_lo;
     bool held_back = requests > (double)s.lo->streams_n && s.hi->streams_n > 2 * s.lo->streams_n;
     const char *arm_name = f->arm ? f->arm : "the arm";
+    for (size_t i = 0; i < a->n; i++) /* once for an arm, whatever the percentile */
+        if (strcmp(a->list[i].check, "flat") == 0 && strcmp(a->list[i].about, arm_name) == 0)
+            return;
     if (other_work)
         audit_numbers(
             audit_say(a, R_POPULATION, "flat", AUDIT_FAIL, arm_name, s.origins,
@@ -304,6 +311,15 @@ static arm_range range_of(const claim *c, const char *arm_name) {
     return r;
 }
 
+/* Has a TTFT of the claim already been found to be something else? */
+static bool suspect(const auditor *a) {
+    for (size_t i = 0; i < a->n; i++)
+        if (a->list[i].rule == &RULES[R_POPULATION] && a->list[i].outcome == AUDIT_FAIL)
+            return true;
+    return false;
+}
+
+/* A trade-off is no fault; one that rests on figures of different events is. */
 static void check_trade(auditor *a) {
     const claim *c = a->claim;
     for (size_t i = 0; i < c->figures_n; i++)
@@ -320,8 +336,9 @@ static void check_trade(auditor *a) {
             arm_range x = range_of(c, f->arm), y = range_of(c, g->arm);
             if (!x.rate.ok || !y.rate.ok || x.ttft.hi >= y.ttft.lo || x.rate.hi >= y.rate.lo)
                 continue;
+            audit_outcome o = suspect(a) ? AUDIT_FAIL : AUDIT_CANNOT_TELL;
             finding *say = audit_say(
-                a, R_CONDITIONS, "trade", AUDIT_FAIL, f->arm,
+                a, R_CONDITIONS, "trade", o, f->arm,
                 f->origin | g->origin | x.rate.origins | y.rate.origins,
                 "%s has the lower TTFT (%s against %s) and the lower throughput (%s to %s against "
                 "%s to %s): a reading of latency alone hides it",
@@ -329,7 +346,7 @@ static void check_trade(auditor *a) {
                 say_num(a, x.rate.hi, "tok/s"), say_num(a, y.rate.lo, ""),
                 say_num(a, y.rate.hi, "tok/s"));
             audit_numbers(say, y.rate.v, x.rate.v, "tok/s");
-            say->weight = WEIGHT_MINOR;
+            say->weight = o == AUDIT_FAIL ? WEIGHT_MINOR : WEIGHT_NOTE;
         }
 }
 
@@ -354,8 +371,8 @@ static void check_saturated(auditor *a) {
             alone = f;
         }
         bool slowest = f->percentile_ppm > 0 && stat_rank(n, f->percentile_ppm) + 1 == n;
-        if (f->streams_n > 1 && slowest && all->q.v / f->q.hi > most) {
-            most = all->q.v / f->q.hi;
+        if (f->streams_n > 1 && slowest && all->q.v / f->q.v > most) {
+            most = all->q.v / f->q.v;
             worst = f;
         }
     }
@@ -372,11 +389,32 @@ static void check_saturated(auditor *a) {
     audit_numbers(say, one, most, "tok/s");
 }
 
+/* ---- queue wait is part of TTFT ---- */
+
+static bool same_statistic(const figure *f, const figure *g) {
+    static const char *const MEAN = "mean|average|avg";
+    if (f->percentile_ppm || g->percentile_ppm) return f->percentile_ppm == g->percentile_ppm;
+    return words_have(f->name, MEAN) && words_have(g->name, MEAN);
+}
+
+static void check_queue_in_ttft(auditor *a, const figure *f) {
+    const figure *wait = facts_beside(a->claim, f, METRIC_QUEUE_TIME);
+    if (!wait || !same_statistic(f, wait) || !claim_same_arm(f->arm, wait->arm)) return;
+    bool ok = wait->q.lo <= f->q.hi;
+    finding *say = audit_say(
+        a, R_QUEUE, "in-ttft", ok ? AUDIT_PASS : AUDIT_FAIL, f->name, f->origin | wait->origin,
+        ok ? "TTFT of %s holds the queue wait of %s"
+           : "TTFT of %s is shorter than the queue wait of %s: it was left out",
+        say_s(a, f->q.v), say_s(a, wait->q.v));
+    audit_numbers(say, wait->q.v, f->q.v, "s");
+}
+
 void check_populations(auditor *a) {
     const claim *c = a->claim;
     check_turns(a);
     for (size_t i = 0; i < c->figures_n; i++) {
         const figure *f = &c->figures[i];
+        if (f->metric == METRIC_TTFT) check_queue_in_ttft(a, f);
         if (f->metric == METRIC_TTFT) check_whole_batch(a, f);
         if (f->metric == METRIC_TTFT && f->streams_n > 0) check_flat(a, f);
         check_streams(a, f);

@@ -17,27 +17,11 @@ static bool session_of(const claim *c, const figure *f, workload *w) {
     return w->K > 0 && w->H > 0 && w->P >= 0 && w->turn_delta_in_tok >= 0 && w->turn_out_tok >= 0;
 }
 
-/* Doubles: exact below 2^53, and a hostile workload overflows nothing. */
-static double presented(const workload *w) {
-    double d = (double)w->turn_delta_in_tok, o = (double)w->turn_out_tok, h = (double)w->H;
-    double per_agent = w->shape == SHAPE_DELTA_FIRST
-                           ? h * (double)w->P + d * h * (h + 1) / 2 + o * h * (h - 1) / 2
-                           : h * (double)w->P + (d + o) * h * (h - 1) / 2;
-    return (double)w->K * per_agent;
-}
-
 /* Tokens an arm computes when a turn's whole history is cached, and with the last sampled token of
  * each warm turn computed again, as engines do. */
-static void computed(const workload *w, prefix_reuse reuse, double *published, double *engine) {
-    double k = (double)w->K, h = (double)w->H, p = (double)w->P;
-    double turns = w->shape == SHAPE_DELTA_FIRST ? h : h - 1;
-    double own = k * turns * (double)w->turn_delta_in_tok;
-    if (reuse == REUSE_NONE) {
-        *published = *engine = presented(w);
-        return;
-    }
-    *published = (reuse == REUSE_SHARED ? p : k * p) + own;
-    *engine = *published + k * (h - 1);
+static void computed(const workload *w, const claim_arm *by, double *published, double *engine) {
+    *published = *engine = facts_policy_tok(w, by->reuse, by->comers == COMERS_EACH);
+    if (by->reuse != REUSE_NONE) *engine += (double)w->K * (double)(w->H - 1);
 }
 
 static void exact(auditor *a, const figure *f, double v, double also, const char *how) {
@@ -54,29 +38,28 @@ static void check_session(auditor *a, const figure *f) {
     double turns = (double)(w.K * w.H), now, engine;
     switch (f->metric) {
     case METRIC_PROMPT_TOK:
-        exact(a, f, presented(&w), presented(&w), "the workload presents");
+        exact(a, f, facts_presented_tok(&w), facts_presented_tok(&w), "what the workload presents");
         break;
     case METRIC_OUTPUT_TOK:
         if (w.turn_out_tok > 0)
             exact(a, f, turns * (double)w.turn_out_tok, turns * (double)w.turn_out_tok,
-                  "agents x turns x output is");
+                  "agents x turns x output");
         break;
     case METRIC_COMPUTED_TOK:
     case METRIC_REUSED_TOK:
         if (!arm_of || !arm_of->reuse_known) break;
-        computed(&w, arm_of->reuse, &now, &engine);
+        computed(&w, arm_of, &now, &engine);
         if (f->metric == METRIC_REUSED_TOK) {
-            now = presented(&w) - now;
-            engine = presented(&w) - engine;
+            now = facts_presented_tok(&w) - now;
+            engine = facts_presented_tok(&w) - engine;
         }
-        exact(a, f, now, engine, "the workload under this prefix reuse gives");
+        exact(a, f, now, engine, "what this prefix reuse makes of the workload");
         break;
     case METRIC_PREFIX_EVALS:
         if (!arm_of || !arm_of->reuse_known) break;
-        now = arm_of->reuse == REUSE_SHARED     ? 1
-              : arm_of->reuse == REUSE_PER_SLOT ? (double)w.K
-                                                : turns;
-        exact(a, f, now, now, "the policy evaluates the prefix");
+        now = arm_of->reuse == REUSE_NONE ? turns : (double)w.K;
+        if (arm_of->reuse == REUSE_SHARED && arm_of->comers == COMERS_WAIT) now = 1;
+        exact(a, f, now, now, "how often the policy evaluates the prefix");
         break;
     default:
         break;

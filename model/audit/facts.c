@@ -167,9 +167,39 @@ iv facts_run_output_tok(const claim *c, const figure *f) {
 iv facts_request_computed_tok(const claim *c, const figure *f) {
     const figure *g = facts_beside(c, f, METRIC_COMPUTED_TOK);
     if (!g) g = facts_beside(c, f, METRIC_PROMPT_TOK);
-    if (!g) return iv_none();
-    iv n = facts_agents(c, f);
+    if (!g || c->work.H > 1) return iv_none(); /* tokens of many turns are no request's */
+    iv n = iv_figure(facts_beside(c, f, METRIC_REQUESTS));
+    if (!n.ok) n = fact(c, "requests requests_n num_prompts");
+    if (!n.ok) n = facts_agents(c, f);
+    if (!n.ok && words_have(g->name, "total|all|sum")) return n;
     return n.ok ? iv_div(iv_figure(g), n) : iv_figure(g);
+}
+
+double facts_presented_tok(const workload *w) {
+    double d = (double)w->turn_delta_in_tok, o = (double)w->turn_out_tok, h = (double)w->H;
+    double grown = w->shape == SHAPE_DELTA_FIRST ? d * h * (h + 1) / 2 : d * h * (h - 1) / 2;
+    return (double)w->K * (h * (double)w->P + grown + o * h * (h - 1) / 2);
+}
+
+double facts_policy_tok(const workload *w, prefix_reuse reuse, bool each) {
+    double k = (double)w->K, h = (double)w->H, p = (double)w->P;
+    double turns = w->shape == SHAPE_DELTA_FIRST ? h : h - 1;
+    if (reuse == REUSE_NONE) return facts_presented_tok(w);
+    return (reuse == REUSE_SHARED && !each ? p : k * p) + k * turns * (double)w->turn_delta_in_tok;
+}
+
+const figure *facts_fastest_ttft(const claim *c, iv *tok, iv *rate) {
+    const figure *best = NULL;
+    for (size_t i = 0; i < c->figures_n; i++) {
+        const figure *f = &c->figures[i];
+        if (f->metric != METRIC_TTFT || f->streams_n > 1 || f->warm || f->model) continue;
+        iv n = facts_request_computed_tok(c, f), r = iv_div(n, iv_figure(f));
+        if (!r.ok || (best && r.v <= rate->v)) continue;
+        best = f;
+        *tok = n;
+        *rate = r;
+    }
+    return best;
 }
 
 /* ---- hardware and model ---- */
@@ -208,6 +238,7 @@ const claim_chip *facts_chip(const auditor *a, const figure *f) {
 iv facts_pass_bytes(const claim *c, const figure *f, bool *unstated) {
     iv r = iv_none();
     *unstated = false;
+    if (f->model) return r;
     if (f->weight_bits == NOT_STATED && c->model.by_precision_n > 0) {
         *unstated = true;
         r = iv_exact(c->model.by_precision[0].bytes, ORIGIN_EXTERNAL);
@@ -220,7 +251,7 @@ iv facts_pass_bytes(const claim *c, const figure *f, bool *unstated) {
     }
     for (size_t i = 0; f->weight_bits > 0 && i < c->model.by_precision_n; i++)
         if (words_precision_bits(c->model.by_precision[i].name) == f->weight_bits)
-            return iv_exact(c->model.by_precision[i].bytes, c->model.origin);
+            return iv_exact(c->model.by_precision[i].bytes, c->model.weights_origin);
     double bytes =
         c->model.active_weight_bytes > 0 ? c->model.active_weight_bytes : c->model.weight_bytes;
     if (bytes <= 0 && f->weight_bits > 0 && c->model.params > 0) {
@@ -228,7 +259,7 @@ iv facts_pass_bytes(const claim *c, const figure *f, bool *unstated) {
         bytes = params * f->weight_bits / 8;
     }
     if (bytes <= 0) return r;
-    r = iv_exact(bytes, c->model.origin);
+    r = iv_exact(bytes, c->model.weights_origin);
     /* bits a weight are those of the format, not of the file */
     bool guess = c->model.weights_guessed || bytes == c->model.active_weight_bytes;
     if (guess) {
@@ -261,11 +292,12 @@ const claim_rate *facts_stated(const claim *c, const char *arm_name, rate_phase 
     return other;
 }
 
-iv facts_implied_prefill(const claim *c, const char *arm_name, const figure **from) {
+iv facts_implied_prefill(auditor *a, const char *arm_name, const figure **from) {
+    const claim *c = a->claim;
     const claim_arm *policy = claim_arm_of(c, arm_name);
     iv rate = iv_none();
     if (!c->has_workload || !policy || !policy->reuse_known || policy->reuse != REUSE_PER_SLOT ||
-        c->work.P == 0)
+        c->work.P == 0 || !population_is_cold(a, arm_name))
         return rate;
     for (size_t i = 0; i < c->figures_n; i++) {
         const figure *f = &c->figures[i];
@@ -295,11 +327,11 @@ const char *say_s(auditor *a, double s) {
 /* Four digits that mean something; whole numbers get thousands commas. */
 const char *say_num(auditor *a, double v, const char *unit_name) {
     char digits[64], out[96];
-    int decimals = fabs(v) >= 1000 || v == floor(v) ? 0
-                   : fabs(v) >= 100                 ? 1
-                   : fabs(v) >= 10                  ? 2
-                   : fabs(v) >= 0.1                 ? 3
-                                                    : 6;
+    int decimals = fabs(v) >= 10000 || v == floor(v) ? 0
+                   : fabs(v) >= 100                  ? 1
+                   : fabs(v) >= 10                   ? 2
+                   : fabs(v) >= 0.1                  ? 3
+                                                     : 6;
     if (!isfinite(v) || fabs(v) >= 1e15)
         snprintf(out, sizeof out, "%.4g", v);
     else {

@@ -39,6 +39,18 @@ iv facts_run_output_tok(const claim *c, const figure *f);
 /* Prompt tokens that one request of `f` computes. */
 iv facts_request_computed_tok(const claim *c, const figure *f);
 
+/* Prompt tokens that all agents present over a session, and those that a policy computes when an
+ * agent's whole history is cached (design model, section 3); `each`: every agent computes a shared
+ * prefix that is not there yet. Doubles: exact below 2^53, and a hostile workload overflows
+ * nothing.
+ */
+double facts_presented_tok(const workload *w);
+double facts_policy_tok(const workload *w, prefix_reuse reuse, bool each);
+
+/* The time to first token of one request alone that implies the highest prefill rate: a lower bound
+ * of the rate, the tokens it computes over the time. NULL: none. */
+const figure *facts_fastest_ttft(const claim *c, iv *tok, iv *rate);
+
 /* The chip that `f` was taken on: by name among several, else the only one; from the catalogue what
  * the claim does not state. mem_bw 0: not known. NULL: no chip is named. */
 const claim_chip *facts_chip(const auditor *a, const figure *f);
@@ -47,8 +59,11 @@ const claim_chip *facts_chip(const auditor *a, const figure *f);
 iv facts_pass_bytes(const claim *c, const figure *f, bool *unstated);
 
 /* Prefill rate that an arm's cold TTFTs imply when its K agents compute the prefix one after the
- * other (nearest rank: the r-th of K is done after r prefixes). Not ok: not such an arm. */
-iv facts_implied_prefill(const claim *c, const char *arm, const figure **from);
+ * other (nearest rank: the r-th of K is done after r prefixes; what each adds is left out). Not ok:
+ * not such an arm. */
+iv facts_implied_prefill(auditor *a, const char *arm, const figure **from);
+/* Can the arm's TTFT percentiles be over nothing but its cold first turns? (check_population.c) */
+bool population_is_cold(auditor *a, const char *arm);
 /* The measured prefill rate for an arm: its own, else one without an arm; NULL: none. */
 const claim_rate *facts_stated(const claim *c, const char *arm, rate_phase phase, int64_t batch_n);
 bool facts_own_model(const claim *c, const claim_rate *r);
