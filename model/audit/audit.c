@@ -64,6 +64,16 @@ void audit_numbers(finding *f, double expected, double found, const char *unit_n
     f->unit = unit_name;
 }
 
+void audit_add(auditor *a, const char *more) {
+    if (a->full || a->n == 0 || !more[0]) return;
+    finding *f = &a->list[a->n - 1];
+    const char *s = arena_printf(a->mem, "%s%s", f->why, more);
+    if (s)
+        f->why = s;
+    else
+        a->full = true;
+}
+
 /* Six digits; whole numbers of any size without an exponent. */
 static void plain(double v, char *out, size_t cap) {
     snprintf(out, cap, fabs(v) >= 1e5 && fabs(v) < 1e15 ? "%.0f" : "%.6g", v);

@@ -71,6 +71,9 @@ finding *audit_say(auditor *a, rule_id rule, const char *check, audit_outcome ou
 /* The numbers compared, in `unit`. */
 void audit_numbers(finding *f, double expected, double found, const char *unit);
 
+/* Adds to the sentence of what was said last. */
+void audit_add(auditor *a, const char *more);
+
 /* Compares the printed q with what its parts allow, [lo, hi] around v (base units): pass, fail, or
  * fail as a cut digit (a note). Returns true when it passes. `how` says how v comes about: "5,120
  * tokens / 393.8 s". */

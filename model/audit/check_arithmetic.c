@@ -64,12 +64,9 @@ void check_ratios(auditor *a) {
         const char *how = arena_printf(a->mem, "%s / %s = %s", say_in(a, r->num->q.v, r->num->q.u),
                                        say_in(a, r->den->q.v, r->den->q.u),
                                        say_num(a, v.v * scale, percent ? "%" : ""));
-        if (!quantity_allows(&r->q, v.lo, v.hi)) {
-            const char *more = arena_printf(a->mem, "%s%s", how ? how : "", other_workload(a, r));
-            if (more) how = more;
-        }
-        audit_follows(a, R_RATIO, "ratio", r->name, &r->q, v.v, v.lo, v.hi, r->origin | v.origins,
-                      how ? how : "");
+        if (!audit_follows(a, R_RATIO, "ratio", r->name, &r->q, v.v, v.lo, v.hi,
+                           r->origin | v.origins, how ? how : ""))
+            audit_add(a, other_workload(a, r));
     }
 }
 
