@@ -388,18 +388,18 @@ static void read_arms(loader *l, jr root) {
     l->c->arms_n = n;
 }
 
-static void read_figure(loader *l, jr it, figure *f) {
+static void read_figure(loader *l, jr it, claim_figure *f) {
     keys(l, it,
          "name value unit digits_as_printed arm conditions metric model agents_n context_tok "
          "percentile origin source");
-    *f = (figure){.name = jr_str(it, "name"),
-                  .arm = text_or_null(l, it, "arm"),
-                  .conditions = text_or_null(l, it, "conditions"),
-                  .source = text_or_null(l, it, "source"),
-                  .model = text_or_null(l, it, "model"),
-                  .q = read_quantity(l, it, "value", "unit", ""),
-                  .metric = l->strict ? (metric)jr_enum_or(it, "metric", METRIC_NAMES, 0) : 0,
-                  .origin = origin_of(it)};
+    *f = (claim_figure){.name = jr_str(it, "name"),
+                        .arm = text_or_null(l, it, "arm"),
+                        .conditions = text_or_null(l, it, "conditions"),
+                        .source = text_or_null(l, it, "source"),
+                        .model = text_or_null(l, it, "model"),
+                        .q = read_quantity(l, it, "value", "unit", ""),
+                        .metric = l->strict ? (metric)jr_enum_or(it, "metric", METRIC_NAMES, 0) : 0,
+                        .origin = origin_of(it)};
     bool stated = l->strict && jr_present(jr_get(it, "metric"));
     metric said = f->metric;
     claim_read_words(l->c, f);
@@ -413,7 +413,7 @@ static void read_figure(loader *l, jr it, figure *f) {
 static void read_figures(loader *l, jr root) {
     jr list = l->strict ? jr_need(root, "figures") : jr_get(root, "figures");
     size_t n;
-    figure *v = list_of(l, list, sizeof *v, &n);
+    claim_figure *v = list_of(l, list, sizeof *v, &n);
     l->c->figures = v;
     for (jr it = {0}; v && jr_each(list, &it);) {
         if (left_out(l, it)) continue;
@@ -429,7 +429,7 @@ static void read_figures(loader *l, jr root) {
 }
 
 /* The figure that an item refers to; NULL when it was left out (with its item, then). */
-static const figure *figure_named(const loader *l, jr item, const char *key) {
+static const claim_figure *figure_named(const loader *l, jr item, const char *key) {
     const char *name = jr_str(item, key);
     for (size_t i = 0; i < l->c->figures_n; i++)
         if (strcmp(l->c->figures[i].name, name) == 0) return &l->c->figures[i];

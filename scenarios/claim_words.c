@@ -192,7 +192,7 @@ static const word_rule WORD_RULES[] = {
     {DIM_TOK_PER_ENERGY, NULL, METRIC_TOK_PER_ENERGY},
 };
 
-static metric metric_of(const claim *c, const figure *f) {
+static metric metric_of(const claim *c, const claim_figure *f) {
     if (strchr(f->q.u->name, '/') && f->q.u->dim == DIM_TIME) return METRIC_ITL; /* ms/token */
     const char *texts[] = {f->name, f->conditions}; /* a name says more than its conditions do */
     for (size_t k = 0; k < 2; k++)
@@ -286,7 +286,7 @@ static uint32_t percentile_of(const char *text) {
     return 0;
 }
 
-void claim_read_words(const claim *c, figure *f) {
+void claim_read_words(const claim *c, claim_figure *f) {
     const char *texts[] = {f->conditions, f->arm, f->name};
     f->streams_n = f->context_tok = f->gpus_n = NOT_STATED;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {

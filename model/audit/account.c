@@ -80,11 +80,11 @@ account account_of(auditor *a, const char *arm_name) {
     const claim_arm *policy = claim_arm_of(c, arm_name);
     account x = {.arm = arm_name};
     if (!c->has_workload || !policy || !policy->reuse_known) return x;
-    figure probe = {.arm = arm_name,
-                    .name = "",
-                    .streams_n = NOT_STATED,
-                    .context_tok = NOT_STATED,
-                    .gpus_n = 1};
+    claim_figure probe = {.arm = arm_name,
+                          .name = "",
+                          .streams_n = NOT_STATED,
+                          .context_tok = NOT_STATED,
+                          .gpus_n = 1};
     x.wall = facts_beside(c, &probe, METRIC_WALL);
     if (x.wall && !claim_same_arm(x.wall->arm, arm_name)) x.wall = NULL;
     x.computed_tok = iv_exact(

@@ -7,7 +7,7 @@
 /* Parts in seconds; a part that the claim does not let compute is not ok. */
 typedef struct account {
     const char *arm;
-    const figure *wall;            /* printed; NULL: none */
+    const claim_figure *wall;      /* printed; NULL: none */
     iv computed_tok;               /* prompt tokens that the policy computes, the published way */
     iv prefix_rate, decode_rate;   /* tok/s that the claim uses, all agents together */
     const claim_rate *decode_used; /* NULL: taken from what is left of the wall-clock */

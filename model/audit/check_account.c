@@ -8,9 +8,9 @@
 /* ---- terms ---- */
 
 /* A time of the same size that another account of the same arm files under another name. */
-static const figure *under_another_name(const claim *c, const claim_term *t, iv total) {
+static const claim_figure *under_another_name(const claim *c, const claim_term *t, iv total) {
     for (size_t i = 0; i < c->figures_n; i++) {
-        const figure *f = &c->figures[i];
+        const claim_figure *f = &c->figures[i];
         if (f->metric != METRIC_QUEUE_TIME || t->kind == TERM_KIND_QUEUE_WAIT) continue;
         if (t->arm && !words_have(f->arm, t->arm)) continue;
         if (quantity_allows(&f->q, total.lo, total.hi)) return f;
@@ -19,7 +19,7 @@ static const figure *under_another_name(const claim *c, const claim_term *t, iv 
 }
 
 static void say_no_evidence(auditor *a, const claim_term *t, iv total, const char *whose) {
-    const figure *twin = under_another_name(a->claim, t, total);
+    const claim_figure *twin = under_another_name(a->claim, t, total);
     const char *also =
         twin ? arena_printf(a->mem,
                             "; the same %s stand as queue wait in %s: two names for one term",
@@ -80,14 +80,14 @@ static void check_term(auditor *a, const claim_term *t, const char *whose) {
 static void check_other_account(auditor *a, const revision *r, iv valued, iv wait) {
     const claim *c = a->claim;
     for (size_t i = 0; i < c->figures_n; i++) {
-        const figure *f = &c->figures[i];
+        const claim_figure *f = &c->figures[i];
         if (f->metric != METRIC_QUEUE_TIME || !r->arm || !words_have(f->arm, r->arm) ||
             claim_same_arm(f->arm, r->arm) || f->q.v <= valued.v || !wait.ok)
             continue;
         double theirs = f->q.v - valued.v;
-        const figure *wall = facts_beside(c, f, METRIC_WALL),
-                     *p = facts_beside(c, f, METRIC_PREFILL_TIME),
-                     *d = facts_beside(c, f, METRIC_DECODE_TIME);
+        const claim_figure *wall = facts_beside(c, f, METRIC_WALL),
+                           *p = facts_beside(c, f, METRIC_PREFILL_TIME),
+                           *d = facts_beside(c, f, METRIC_DECODE_TIME);
         account now = account_of(a, r->arm);
         const char *rates =
             wall && p && d && now.prefill.ok && now.decode.ok
@@ -141,7 +141,7 @@ static void check_revision(auditor *a, const revision *r) {
 /* ---- totals from rates ---- */
 
 /* "22 min" that follows only when another arm's decode rate takes the place of this one's. */
-static const char *mixed_rates(auditor *a, const account *x, const figure *f) {
+static const char *mixed_rates(auditor *a, const account *x, const claim_figure *f) {
     const claim *c = a->claim;
     for (size_t i = 0; i < c->arms_n; i++) {
         account y = account_of(a, c->arms[i].name);
@@ -161,7 +161,7 @@ static const char *mixed_rates(auditor *a, const account *x, const figure *f) {
     return "";
 }
 
-static void check_total(auditor *a, const account *x, const figure *f) {
+static void check_total(auditor *a, const account *x, const claim_figure *f) {
     iv v = account_wall(x);
     if (!v.ok || !x->decode_used) return;
     bool ok = quantity_allows(&f->q, v.lo, v.hi);
@@ -179,7 +179,7 @@ static void check_total(auditor *a, const account *x, const figure *f) {
 static void check_parts(auditor *a, const account *x) {
     const claim *c = a->claim;
     for (size_t i = 0; i < c->figures_n; i++) {
-        const figure *f = &c->figures[i];
+        const claim_figure *f = &c->figures[i];
         if (!claim_same_arm(f->arm, x->arm)) continue;
         if (f->metric == METRIC_WALL) check_total(a, x, f);
         if (f->metric == METRIC_PREFILL_TIME && x->prefill.ok)

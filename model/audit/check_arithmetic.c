@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *name_of(auditor *a, const figure *f) {
+static const char *name_of(auditor *a, const claim_figure *f) {
     const char *s = f->arm ? arena_printf(a->mem, "%s (%s)", f->name, f->arm) : f->name;
     return s ? s : f->name;
 }
@@ -76,7 +76,7 @@ typedef struct identity {
     const char *check;
     rule_id rule;
     metric gives;
-    iv (*value)(auditor *a, const figure *f, const char **how);
+    iv (*value)(auditor *a, const claim_figure *f, const char **how);
 } identity;
 
 static const char *how2(auditor *a, const char *fmt, const char *x, const char *y) {
@@ -93,16 +93,16 @@ static const char *num(auditor *a, iv x, const char *unit_name) {
     return say_num(a, x.v, unit_name);
 }
 
-static iv output_rate_of_wall(auditor *a, const figure *f, const char **how) {
+static iv output_rate_of_wall(auditor *a, const claim_figure *f, const char **how) {
     iv tok = facts_run_output_tok(a->claim, f),
        wall = iv_figure(facts_beside(a->claim, f, METRIC_WALL));
     *how = how2(a, "# output tokens / # s of wall-clock", num(a, tok, ""), num(a, wall, ""));
     return iv_div(tok, wall);
 }
 
-static iv decode_rate_of_time(auditor *a, const figure *f, const char **how) {
-    const figure *n = facts_beside(a->claim, f, METRIC_OUTPUT_TOK),
-                 *t = facts_beside(a->claim, f, METRIC_DECODE_TIME);
+static iv decode_rate_of_time(auditor *a, const claim_figure *f, const char **how) {
+    const claim_figure *n = facts_beside(a->claim, f, METRIC_OUTPUT_TOK),
+                       *t = facts_beside(a->claim, f, METRIC_DECODE_TIME);
     iv r = iv_div(iv_figure(n), iv_figure(t));
     if (!r.ok) return r;
     /* the first token may be the prefill's: n - 1 tokens in the decode time */
@@ -115,9 +115,9 @@ static iv decode_rate_of_time(auditor *a, const figure *f, const char **how) {
     return first_apart ? less : r;
 }
 
-static iv prefill_rate_of_time(auditor *a, const figure *f, const char **how) {
-    const figure *t = facts_beside(a->claim, f, METRIC_PREFILL_TIME);
-    const figure *n = facts_beside(a->claim, f, METRIC_COMPUTED_TOK);
+static iv prefill_rate_of_time(auditor *a, const claim_figure *f, const char **how) {
+    const claim_figure *t = facts_beside(a->claim, f, METRIC_PREFILL_TIME);
+    const claim_figure *n = facts_beside(a->claim, f, METRIC_COMPUTED_TOK);
     if (!n) n = facts_beside(a->claim, f, METRIC_PROMPT_TOK);
     iv tok = iv_figure(n);
     if (!n && f->context_tok > 0) tok = iv_exact((double)f->context_tok, f->origin);
@@ -127,10 +127,10 @@ static iv prefill_rate_of_time(auditor *a, const figure *f, const char **how) {
 }
 
 /* Parts of a wall-clock that are printed beside it; prefill and decode have to be there. */
-static iv wall_of_parts(auditor *a, const figure *f, const char **how) {
+static iv wall_of_parts(auditor *a, const claim_figure *f, const char **how) {
     const claim *c = a->claim;
-    const figure *p = facts_beside(c, f, METRIC_PREFILL_TIME),
-                 *d = facts_beside(c, f, METRIC_DECODE_TIME);
+    const claim_figure *p = facts_beside(c, f, METRIC_PREFILL_TIME),
+                       *d = facts_beside(c, f, METRIC_DECODE_TIME);
     iv sum = iv_add(iv_figure(p), iv_figure(d));
     if (!sum.ok || !p->arm != !f->arm || !d->arm != !f->arm) return iv_none();
     *how = how2(a, "prefill # + decode #", say_s(a, p->q.v), say_s(a, d->q.v));
@@ -141,7 +141,7 @@ static iv wall_of_parts(auditor *a, const figure *f, const char **how) {
     return sum;
 }
 
-static iv mean_accepted(auditor *a, const figure *f, const char **how) {
+static iv mean_accepted(auditor *a, const claim_figure *f, const char **how) {
     iv acc = iv_figure(facts_beside(a->claim, f, METRIC_ACCEPTANCE));
     double block = claim_number(a->claim, "block_size block draft_block", 0),
            drafted = claim_number(a->claim, "draft_tokens num_speculative_tokens draft_n",
@@ -153,7 +153,7 @@ static iv mean_accepted(auditor *a, const figure *f, const char **how) {
 
 /* A round emits its accepted tokens and one more; the prefill may have emitted one, and the last
  * round may end early. */
-static iv generated_of_rounds(auditor *a, const figure *f, const char **how) {
+static iv generated_of_rounds(auditor *a, const claim_figure *f, const char **how) {
     iv rounds = iv_figure(facts_beside(a->claim, f, METRIC_ROUNDS)),
        mean = iv_figure(facts_beside(a->claim, f, METRIC_MEAN_ACCEPTED));
     iv r = iv_mul(rounds, iv_add(mean, iv_exact(1, 0)));
@@ -164,9 +164,9 @@ static iv generated_of_rounds(auditor *a, const figure *f, const char **how) {
     return r;
 }
 
-static const figure *rate_beside(const claim *c, const figure *f) {
+static const claim_figure *rate_beside(const claim *c, const claim_figure *f) {
     static const metric RATES[] = {METRIC_OUTPUT_RATE, METRIC_DECODE_RATE, METRIC_TOTAL_RATE};
-    const figure *g = facts_used(c, f);
+    const claim_figure *g = facts_used(c, f);
     for (size_t i = 0; !g && i < sizeof RATES / sizeof *RATES; i++) {
         g = facts_beside(c, f, RATES[i]);
         if (g && !claim_same_arm(g->arm, f->arm)) g = NULL;
@@ -175,39 +175,39 @@ static const figure *rate_beside(const claim *c, const figure *f) {
 }
 
 /* A figure that says which rate it uses was computed with that rate as printed. */
-static iv rate_used(const claim *c, const figure *f) {
-    const figure *g = rate_beside(c, f);
+static iv rate_used(const claim *c, const claim_figure *f) {
+    const claim_figure *g = rate_beside(c, f);
     if (!g) return iv_none();
     return facts_used(c, f) ? iv_exact(g->q.v, g->origin) : iv_figure(g);
 }
 
-static iv price_of(const claim *c, const figure *f) {
-    const figure *p = facts_beside(c, f, METRIC_PRICE);
+static iv price_of(const claim *c, const claim_figure *f) {
+    const claim_figure *p = facts_beside(c, f, METRIC_PRICE);
     return p ? iv_exact(p->q.v, p->origin) : iv_none();
 }
 
-static iv tok_per_money(auditor *a, const figure *f, const char **how) {
+static iv tok_per_money(auditor *a, const claim_figure *f, const char **how) {
     iv rate = rate_used(a->claim, f), price = price_of(a->claim, f);
     *how =
         how2(a, "# tok/s x 3600 / # an hour", num(a, rate, ""), say_num(a, price.v * 3600, "USD"));
     return iv_div(rate, price);
 }
 
-static iv money_per_tok(auditor *a, const figure *f, const char **how) {
+static iv money_per_tok(auditor *a, const claim_figure *f, const char **how) {
     iv rate = rate_used(a->claim, f), price = price_of(a->claim, f);
     *how = how2(a, "# an hour / (# tok/s x 3600)", say_num(a, price.v * 3600, "USD"),
                 num(a, rate, ""));
     return iv_div(price, rate);
 }
 
-static iv reuse_fraction(auditor *a, const figure *f, const char **how) {
+static iv reuse_fraction(auditor *a, const claim_figure *f, const char **how) {
     iv reused = iv_figure(facts_beside(a->claim, f, METRIC_REUSED_TOK)),
        prompt = iv_figure(facts_beside(a->claim, f, METRIC_PROMPT_TOK));
     *how = how2(a, "# reused / # prompt tokens", num(a, reused, ""), num(a, prompt, ""));
     return iv_div(reused, prompt);
 }
 
-static iv density(auditor *a, const figure *f, const char **how) {
+static iv density(auditor *a, const claim_figure *f, const char **how) {
     iv n = facts_agents(a->claim, f),
        mem = iv_figure(facts_beside(a->claim, f, METRIC_MEMORY_BYTES));
     *how =
@@ -215,18 +215,19 @@ static iv density(auditor *a, const figure *f, const char **how) {
     return iv_div(n, mem);
 }
 
-static iv itl_of_rate(auditor *a, const figure *f, const char **how) {
-    const figure *r = facts_beside(a->claim, f, METRIC_STREAM_RATE);
+static iv itl_of_rate(auditor *a, const claim_figure *f, const char **how) {
+    const claim_figure *r = facts_beside(a->claim, f, METRIC_STREAM_RATE);
     if (!r && f->streams_n <= 1) r = facts_beside(a->claim, f, METRIC_DECODE_RATE);
     if (!r || f->percentile_ppm || !claim_same_arm(r->arm, f->arm)) return iv_none();
     *how = how2(a, "# / # tok/s of one stream", "1", say_num(a, r->q.v, ""));
     return iv_div(iv_exact(1, 0), iv_figure(r));
 }
 
-static iv latency_of_parts(auditor *a, const figure *f, const char **how) {
+static iv latency_of_parts(auditor *a, const claim_figure *f, const char **how) {
     const claim *c = a->claim;
     if (f->percentile_ppm) return iv_none(); /* percentiles do not add */
-    const figure *ttft = facts_beside(c, f, METRIC_TTFT), *itl = facts_beside(c, f, METRIC_ITL);
+    const claim_figure *ttft = facts_beside(c, f, METRIC_TTFT),
+                       *itl = facts_beside(c, f, METRIC_ITL);
     iv n = facts_output_tok(c, f);
     iv gaps = iv_mul(iv_figure(itl), iv_add(n, iv_exact(-1, 0)));
     iv r = iv_add(iv_figure(ttft), gaps);
@@ -235,29 +236,29 @@ static iv latency_of_parts(auditor *a, const figure *f, const char **how) {
     return r;
 }
 
-static iv request_rate(auditor *a, const figure *f, const char **how) {
+static iv request_rate(auditor *a, const claim_figure *f, const char **how) {
     iv n = iv_figure(facts_beside(a->claim, f, METRIC_REQUESTS)),
        wall = iv_figure(facts_beside(a->claim, f, METRIC_WALL));
     *how = how2(a, "# requests / # s", num(a, n, ""), num(a, wall, ""));
     return iv_div(n, wall);
 }
 
-static iv energy_per_tok(auditor *a, const figure *f, const char **how) {
+static iv energy_per_tok(auditor *a, const claim_figure *f, const char **how) {
     iv p = iv_figure(facts_beside(a->claim, f, METRIC_POWER)), r = rate_used(a->claim, f);
     *how = how2(a, "# W / # tok/s", num(a, p, ""), num(a, r, ""));
     return iv_div(p, r);
 }
 
-static iv tok_per_energy(auditor *a, const figure *f, const char **how) {
+static iv tok_per_energy(auditor *a, const claim_figure *f, const char **how) {
     iv p = iv_figure(facts_beside(a->claim, f, METRIC_POWER)), r = rate_used(a->claim, f);
     *how = how2(a, "# tok/s / # W", num(a, r, ""), num(a, p, ""));
     return iv_div(r, p);
 }
 
-static iv bandwidth_share(auditor *a, const figure *f, const char **how) {
+static iv bandwidth_share(auditor *a, const claim_figure *f, const char **how) {
     bool unstated;
     const claim_chip *chip = facts_chip(a, f);
-    const figure *r = facts_beside(a->claim, f, METRIC_DECODE_RATE);
+    const claim_figure *r = facts_beside(a->claim, f, METRIC_DECODE_RATE);
     iv bytes = facts_pass_bytes(a->claim, f, &unstated);
     if (!chip || chip->mem_bw_bytes_s <= 0 || !r || unstated) return iv_none();
     iv need = iv_mul(iv_figure(r), bytes);
@@ -267,7 +268,7 @@ static iv bandwidth_share(auditor *a, const figure *f, const char **how) {
     return iv_scale(need, 1 / ceiling);
 }
 
-static iv total_rate(auditor *a, const figure *f, const char **how) {
+static iv total_rate(auditor *a, const claim_figure *f, const char **how) {
     const claim *c = a->claim;
     iv out = facts_run_output_tok(c, f), in = iv_figure(facts_beside(c, f, METRIC_PROMPT_TOK)),
        wall = iv_figure(facts_beside(c, f, METRIC_WALL));
@@ -298,7 +299,7 @@ static const identity IDENTITIES[] = {
 
 /* Tokens per dollar that follow from tokens a second times 3,600 over dollars an hour are in the
  * unit that they claim. */
-static void price_unit(auditor *a, const figure *f) {
+static void price_unit(auditor *a, const claim_figure *f) {
     audit_say(a, R_UNITS, "price", AUDIT_PASS, name_of(a, f), f->origin,
               "rate x 3,600 s / price of an hour gives %s as the unit says", f->q.u->name);
 }
@@ -306,7 +307,7 @@ static void price_unit(auditor *a, const figure *f) {
 void check_identities(auditor *a) {
     const claim *c = a->claim;
     for (size_t i = 0; i < c->figures_n; i++) {
-        const figure *f = &c->figures[i];
+        const claim_figure *f = &c->figures[i];
         for (size_t k = 0; k < sizeof IDENTITIES / sizeof *IDENTITIES; k++) {
             const identity *id = &IDENTITIES[k];
             const char *how = "";
@@ -322,7 +323,7 @@ void check_identities(auditor *a) {
 
 /* ---- printed sums ---- */
 
-static iv sum_for(const claim *c, const formula *fm, const figure *of) {
+static iv sum_for(const claim *c, const formula *fm, const claim_figure *of) {
     iv sum = iv_exact(0, fm->origin);
     for (size_t i = 0; i < fm->parts_n; i++) {
         const sum_part *p = &fm->parts[i];
@@ -333,7 +334,7 @@ static iv sum_for(const claim *c, const formula *fm, const figure *of) {
     return sum;
 }
 
-static bool given_by(const formula *fm, const figure *f) {
+static bool given_by(const formula *fm, const claim_figure *f) {
     if (fm->gives) return f == fm->gives;
     return f->metric == fm->gives_metric && (!fm->arm || claim_same_arm(f->arm, fm->arm));
 }
@@ -344,7 +345,7 @@ static bool proportional(const claim *c, const formula *fm, double *each) {
     double lo = 0, hi = HUGE_VAL;
     size_t n = 0;
     for (size_t i = 0; i < c->figures_n; i++) {
-        const figure *f = &c->figures[i];
+        const claim_figure *f = &c->figures[i];
         if (!given_by(fm, f) || f->streams_n <= 0) continue;
         lo = fmax(lo, f->q.lo / (double)f->streams_n);
         hi = fmin(hi, f->q.hi / (double)f->streams_n);
@@ -355,7 +356,7 @@ static bool proportional(const claim *c, const formula *fm, double *each) {
 }
 
 /* Figures of one formula that do not follow, as one finding: the worst in front. */
-static void say_formula(auditor *a, const formula *fm, const figure *worst, iv at_worst,
+static void say_formula(auditor *a, const formula *fm, const claim_figure *worst, iv at_worst,
                         const char *others, unsigned origins) {
     double each;
     const char *table = "";
@@ -375,12 +376,12 @@ static void say_formula(auditor *a, const formula *fm, const figure *worst, iv a
 
 static void check_formula(auditor *a, const formula *fm) {
     const claim *c = a->claim;
-    const figure *worst = NULL;
+    const claim_figure *worst = NULL;
     iv at_worst = iv_none();
     const char *others = "";
     unsigned origins = fm->origin;
     for (size_t i = 0; i < c->figures_n; i++) {
-        const figure *f = &c->figures[i];
+        const claim_figure *f = &c->figures[i];
         if (!given_by(fm, f)) continue;
         iv v = sum_for(c, fm, f);
         if (!v.ok) continue;
@@ -391,7 +392,7 @@ static void check_formula(auditor *a, const formula *fm) {
             continue;
         }
         if (worst) {
-            const figure *less = f->q.v > worst->q.v ? worst : f;
+            const claim_figure *less = f->q.v > worst->q.v ? worst : f;
             iv at = less == f ? v : at_worst;
             const char *s = arena_printf(a->mem, "%s; %s for %s, printed %s", others,
                                          say_in(a, at.v, less->q.u), less->name,

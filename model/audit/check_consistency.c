@@ -13,7 +13,7 @@ static bool same_text(const char *x, const char *y) {
 }
 
 /* Two figures of one quantity: same metric, arm and conditions. */
-static bool one_quantity(const figure *f, const figure *g) {
+static bool one_quantity(const claim_figure *f, const claim_figure *g) {
     return f->metric != METRIC_OTHER && f->metric == g->metric && same_text(f->arm, g->arm) &&
            same_text(f->conditions, g->conditions) && f->streams_n == g->streams_n &&
            f->context_tok == g->context_tok && f->percentile_ppm == g->percentile_ppm &&
@@ -22,13 +22,13 @@ static bool one_quantity(const figure *f, const figure *g) {
 }
 
 /* A range is printed as its two ends. */
-static bool ends_of_range(const figure *f, const figure *g) {
+static bool ends_of_range(const claim_figure *f, const claim_figure *g) {
     static const char *const ENDS =
         "low|high|lower|upper|min|max|first|last|lowest|highest|best|worst";
     return words_have(f->name, ENDS) || words_have(g->name, ENDS);
 }
 
-static void check_warmth(auditor *a, const figure *f, const figure *g) {
+static void check_warmth(auditor *a, const claim_figure *f, const claim_figure *g) {
     double times = fmax(f->q.v, g->q.v) / fmin(f->q.v, g->q.v);
     double tok = (double)f->context_tok;
     const char *rates =
@@ -47,7 +47,7 @@ static void check_twice(auditor *a) {
     const claim *c = a->claim;
     for (size_t i = 0; i < c->figures_n; i++)
         for (size_t k = i + 1; k < c->figures_n; k++) {
-            const figure *f = &c->figures[i], *g = &c->figures[k];
+            const claim_figure *f = &c->figures[i], *g = &c->figures[k];
             if (!one_quantity(f, g) || ends_of_range(f, g) || f->q.bound || g->q.bound) continue;
             bool ok = f->q.lo <= g->q.hi && g->q.lo <= f->q.hi;
             bool cut = !ok && (quantity_cut(&f->q, g->q.v) || quantity_cut(&g->q, f->q.v));
@@ -70,7 +70,7 @@ static void check_twice(auditor *a) {
 static void check_speedup(auditor *a) {
     const claim *c = a->claim;
     for (size_t i = 0; i < c->figures_n; i++) {
-        const figure *f = &c->figures[i];
+        const claim_figure *f = &c->figures[i];
         if (f->metric != METRIC_SPEEDUP) continue;
         for (size_t k = 0; k < c->ratios_n; k++) {
             const ratio *r = &c->ratios[k];
@@ -114,9 +114,9 @@ static metric noun_metric(const char *text) {
 
 /* The figure that a half of a sentence speaks of: its noun, with the context and the number of
  * users that the sentence names. */
-static const figure *figure_of(const claim *c, metric m, const figure *said) {
+static const claim_figure *figure_of(const claim *c, metric m, const claim_figure *said) {
     for (size_t i = 0; m != METRIC_OTHER && i < c->figures_n; i++) {
-        const figure *f = &c->figures[i];
+        const claim_figure *f = &c->figures[i];
         bool context =
             said->context_tok < 0 || f->context_tok < 0 || f->context_tok == said->context_tok;
         bool users = said->streams_n < 0 || f->streams_n < 0 || f->streams_n == said->streams_n;
@@ -134,10 +134,10 @@ static void check_statement(auditor *a, const char *text) {
         const char *left = arena_printf(a->mem, "%.*s", (int)(at - text), text);
         const char *right = at + strlen(VERBS[i].words);
         if (!left) return;
-        figure said = {.name = text, .arm = NULL, .conditions = NULL, .q.u = unit_find("GB")};
+        claim_figure said = {.name = text, .arm = NULL, .conditions = NULL, .q.u = unit_find("GB")};
         claim_read_words(c, &said);
-        const figure *f = figure_of(c, noun_metric(left), &said),
-                     *g = figure_of(c, noun_metric(right), &said);
+        const claim_figure *f = figure_of(c, noun_metric(left), &said),
+                           *g = figure_of(c, noun_metric(right), &said);
         if (!f || !g || f == g || f->q.u->dim != g->q.u->dim) continue;
         bool ok = VERBS[i].sign > 0 ? f->q.hi > g->q.lo : f->q.lo < g->q.hi;
         const char *users = "";
@@ -162,7 +162,7 @@ static size_t arms_with(const claim *c, metric m, const char **first) {
     size_t n = 0;
     *first = NULL;
     for (size_t i = 0; i < c->figures_n; i++) {
-        const figure *f = &c->figures[i];
+        const claim_figure *f = &c->figures[i];
         if (f->metric != m || !f->arm) continue;
         bool known = false;
         for (size_t k = 0; k < i && !known; k++)
@@ -180,7 +180,7 @@ static void check_baseline(auditor *a) {
     const char *first;
     if (arms_with(c, METRIC_ACCEPTANCE, &first) == 0) return;
     for (size_t i = 0; i < c->figures_n; i++) {
-        const figure *f = &c->figures[i];
+        const claim_figure *f = &c->figures[i];
         if (words_have(f->arm, "baseline|without|off|no draft|plain|autoregressive|target only") ||
             words_have(f->conditions, "baseline|without|off|no draft|plain|target only") ||
             f->metric == METRIC_SPEEDUP)
@@ -195,7 +195,7 @@ static void check_baseline(auditor *a) {
 static void check_same_conditions(auditor *a) {
     const claim *c = a->claim;
     for (size_t i = 0; i < c->ratios_n; i++) {
-        const figure *f = c->ratios[i].num, *g = c->ratios[i].den;
+        const claim_figure *f = c->ratios[i].num, *g = c->ratios[i].den;
         if (f->metric != g->metric || !f->arm || !g->arm || same_text(f->arm, g->arm)) continue;
         bool streams = f->streams_n == g->streams_n, context = f->context_tok == g->context_tok;
         bool rate_or_time = f->q.u->dim == DIM_TOK_S || f->q.u->dim == DIM_TIME;

@@ -24,7 +24,7 @@ static size_t common_start(const char *x, const char *y) {
 }
 
 /* The variant that an arm's name begins like; else the model itself. */
-static const kv_shape *shape_of(const claim *c, const figure *f) {
+static const kv_shape *shape_of(const claim *c, const claim_figure *f) {
     const kv_shape *best = NULL;
     size_t most = 4;
     for (size_t i = 0; f->arm && i < c->model.variants_n; i++) {
@@ -38,14 +38,14 @@ static const kv_shape *shape_of(const claim *c, const figure *f) {
 }
 
 /* KV bytes per token for `f`: a precision beside a KV figure is that of the cache. */
-static double per_tok(const claim *c, const figure *f, bool all_layers) {
+static double per_tok(const claim *c, const claim_figure *f, bool all_layers) {
     double bytes = claim_kv_bytes_per_tok(c, shape_of(c, f), all_layers);
     if (f->weight_bits > 0 && c->model.kv_element_bytes > 0)
         bytes *= f->weight_bits / 8 / c->model.kv_element_bytes;
     return bytes;
 }
 
-static double tokens_of(const claim *c, const figure *f) {
+static double tokens_of(const claim *c, const claim_figure *f) {
     double tok = f->context_tok > 0 ? (double)f->context_tok
                                     : claim_number(c, "context_tokens context_tok context ctx", 0);
     double n = f->streams_n > 0
@@ -54,12 +54,12 @@ static double tokens_of(const claim *c, const figure *f) {
     return tok * n;
 }
 
-static unsigned shape_origins(const claim *c, const figure *f) {
+static unsigned shape_origins(const claim *c, const claim_figure *f) {
     return f->origin | c->model.shape_origin;
 }
 
 /* What would explain a KV figure that the architecture does not give. NULL: nothing known. */
-static const char *explained(auditor *a, const figure *f, double right, double all,
+static const char *explained(auditor *a, const claim_figure *f, double right, double all,
                              rule_id *filed) {
     const unit *other = unit_other_prefix(f->q.u);
     double printed = f->q.v / f->q.u->scale;
@@ -92,7 +92,8 @@ static const char *explained(auditor *a, const figure *f, double right, double a
     return NULL;
 }
 
-static void kv_finding(auditor *a, const figure *f, double right, double all, const char *what) {
+static void kv_finding(auditor *a, const claim_figure *f, double right, double all,
+                       const char *what) {
     rule_id filed;
     if (quantity_allows(&f->q, right, right) || quantity_cut(&f->q, right)) {
         bool cut = !quantity_allows(&f->q, right, right);
@@ -109,7 +110,7 @@ static void kv_finding(auditor *a, const figure *f, double right, double all, co
 }
 
 /* KV figures that hold as printed and would not with the other kind of multiple settle the unit. */
-static void check_unit(auditor *a, const figure *f, double right) {
+static void check_unit(auditor *a, const claim_figure *f, double right) {
     const unit *other = unit_other_prefix(f->q.u);
     if (!other || !quantity_allows(&f->q, right, right)) return;
     for (size_t i = 0; i < a->n; i++)
@@ -122,7 +123,7 @@ static void check_unit(auditor *a, const figure *f, double right) {
                   "%s is right in %s and would not be in %s", f->name, f->q.u->name, other->name);
 }
 
-static void check_kv(auditor *a, const figure *f) {
+static void check_kv(auditor *a, const claim_figure *f) {
     double right = per_tok(a->claim, f, false), all = per_tok(a->claim, f, true), tok = 1;
     if (right <= 0) return;
     if (f->metric == METRIC_KV_BYTES) tok = tokens_of(a->claim, f);
@@ -136,7 +137,7 @@ static void check_kv(auditor *a, const figure *f) {
 }
 
 /* "keys 128 + values 128" beside 256. */
-static void check_keys_values(auditor *a, const figure *f) {
+static void check_keys_values(auditor *a, const claim_figure *f) {
     const char *k = f->conditions ? strstr(f->conditions, "keys ") : NULL;
     const char *v = k ? strstr(k, "+ values ") : NULL;
     if (!v) return;
@@ -150,10 +151,10 @@ static void check_keys_values(auditor *a, const figure *f) {
 /* Several models side by side: the spread of their figures against that of their architectures. */
 static void check_spread(auditor *a) {
     const claim *c = a->claim;
-    const figure *lo = NULL, *hi = NULL;
+    const claim_figure *lo = NULL, *hi = NULL;
     if (c->model.variants_n < 2) return;
     for (size_t i = 0; i < c->figures_n; i++) {
-        const figure *f = &c->figures[i];
+        const claim_figure *f = &c->figures[i];
         if (f->metric != METRIC_KV_BYTES || per_tok(c, f, false) <= 0 || f->q.v <= 0) continue;
         if (!lo || f->q.v < lo->q.v) lo = f;
         if (!hi || f->q.v > hi->q.v) hi = f;
@@ -161,7 +162,7 @@ static void check_spread(auditor *a) {
     if (!lo || lo == hi) return;
     double tok = tokens_of(c, hi) / tokens_of(c, lo);
     double right = per_tok(c, hi, false) / per_tok(c, lo, false) * tok, got = hi->q.v / lo->q.v;
-    if (!isfinite(right) || fabs(got / right - 1) > 0.02) return; /* said figure by figure */
+    if (!isfinite(right) || fabs(got / right - 1) > 0.02) return; /* said figure by claim_figure */
     finding *say =
         audit_say(a, R_MEMORY, "kv-spread", AUDIT_PASS, hi->name, shape_origins(c, hi) | lo->origin,
                   "%s is %s times %s, and so are the KV bytes a token of the two architectures",
@@ -186,7 +187,7 @@ static bool has_both_arms(const claim *c) {
 }
 
 /* A prefix held once instead of K times saves (K - 1) P tokens of KV. */
-static void check_saved(auditor *a, const figure *f) {
+static void check_saved(auditor *a, const claim_figure *f) {
     const claim *c = a->claim;
     double n = f->streams_n > 0 ? (double)f->streams_n : (double)c->work.K;
     double tok = (n - 1) * (double)c->work.P, right = per_tok(c, f, false);
@@ -207,11 +208,11 @@ static void check_saved(auditor *a, const figure *f) {
 }
 
 /* A printed saving is the difference of two printed peaks. */
-static void check_difference(auditor *a, const figure *f) {
+static void check_difference(auditor *a, const claim_figure *f) {
     const claim *c = a->claim;
-    const figure *lo = NULL, *hi = NULL;
+    const claim_figure *lo = NULL, *hi = NULL;
     for (size_t i = 0; i < c->figures_n; i++) {
-        const figure *g = &c->figures[i];
+        const claim_figure *g = &c->figures[i];
         if (g->metric != METRIC_MEMORY_BYTES || !g->arm || g->q.u != f->q.u ||
             g->streams_n != f->streams_n || !claim_arm_of(c, g->arm))
             continue;
@@ -241,12 +242,12 @@ static bool linear_formula(const claim *c, const formula *fm, double *base, doub
     return *each > 0;
 }
 
-static void fit_finding(auditor *a, const figure *f, double fits, const char *how,
+static void fit_finding(auditor *a, const claim_figure *f, double fits, const char *how,
                         unsigned origins) {
     const claim *c = a->claim;
     bool ok = quantity_allows(&f->q, fits, fits);
-    const figure *d = facts_beside(c, f, METRIC_DENSITY),
-                 *b = facts_beside(c, f, METRIC_BUDGET_BYTES);
+    const claim_figure *d = facts_beside(c, f, METRIC_DENSITY),
+                       *b = facts_beside(c, f, METRIC_BUDGET_BYTES);
     bool rounded = !ok && d && b && floor(d->q.v * b->q.v) == f->q.v;
     finding *say = audit_say(
         a, R_MEMORY, "agents-fit", ok ? AUDIT_PASS : AUDIT_FAIL, f->name, origins,
@@ -257,9 +258,9 @@ static void fit_finding(auditor *a, const figure *f, double fits, const char *ho
     audit_numbers(say, fits, f->q.v, "agents");
 }
 
-static void check_agents_max(auditor *a, const figure *f) {
+static void check_agents_max(auditor *a, const claim_figure *f) {
     const claim *c = a->claim;
-    const figure *budget = facts_beside(c, f, METRIC_BUDGET_BYTES);
+    const claim_figure *budget = facts_beside(c, f, METRIC_BUDGET_BYTES);
     double base, each;
     for (size_t i = 0; budget && i < c->formulas_n; i++) {
         const formula *fm = &c->formulas[i];
@@ -270,8 +271,8 @@ static void check_agents_max(auditor *a, const figure *f) {
                     f->origin | fm->origin | budget->origin);
         return;
     }
-    const figure *w = facts_beside(c, f, METRIC_WEIGHTS_BYTES),
-                 *k = facts_beside(c, f, METRIC_KV_BYTES_PER_TOK);
+    const claim_figure *w = facts_beside(c, f, METRIC_WEIGHTS_BYTES),
+                       *k = facts_beside(c, f, METRIC_KV_BYTES_PER_TOK);
     const claim_chip *chip = facts_chip(a, f);
     double memory = budget ? budget->q.v : chip ? chip->memory_bytes : 0;
     double weights = w ? w->q.v : c->model.weight_bytes, kv = k ? k->q.v : per_tok(c, f, false);
@@ -292,7 +293,7 @@ static void check_agents_max(auditor *a, const figure *f) {
 /* ---- what a device holds ---- */
 
 /* Weights on fewer devices than hold them; once for each chip, number of chips and precision. */
-static bool said_before(const auditor *a, const figure *f, double bytes) {
+static bool said_before(const auditor *a, const claim_figure *f, double bytes) {
     for (size_t i = 0; i < a->n; i++)
         if (strcmp(a->list[i].check, "capacity") == 0 && a->list[i].found == bytes / 1e9 &&
             f->arm && a->list[i].about &&
@@ -301,7 +302,7 @@ static bool said_before(const auditor *a, const figure *f, double bytes) {
     return false;
 }
 
-static void check_capacity(auditor *a, const figure *f) {
+static void check_capacity(auditor *a, const claim_figure *f) {
     bool unstated, rate = f->q.u->dim == DIM_TOK_S && f->metric != METRIC_CEILING_RATE;
     const claim_chip *chip = facts_chip(a, f);
     if (!rate || !chip || chip->memory_bytes <= 0) return;
@@ -319,7 +320,7 @@ static void check_capacity(auditor *a, const figure *f) {
 }
 
 /* Printed weights against parameters times the bits of a precision that is named. */
-static void check_weights(auditor *a, const figure *f) {
+static void check_weights(auditor *a, const claim_figure *f) {
     const claim *c = a->claim;
     double bits = f->weight_bits > 0 ? f->weight_bits : words_precision_bits(c->model.quant);
     double right = c->model.params * bits / 8;
@@ -337,7 +338,7 @@ static void check_weights(auditor *a, const figure *f) {
 void check_memory(auditor *a) {
     const claim *c = a->claim;
     for (size_t i = 0; i < c->figures_n; i++) {
-        const figure *f = &c->figures[i];
+        const claim_figure *f = &c->figures[i];
         if (f->metric == METRIC_KV_BYTES || f->metric == METRIC_KV_BYTES_PER_TOK) check_kv(a, f);
         if (f->metric == METRIC_KV_BYTES) check_keys_values(a, f);
         if (f->metric == METRIC_SAVED_BYTES) check_saved(a, f);

@@ -22,7 +22,7 @@ static bool is_decode_rate(metric m) {
 
 /* Passes over the weights in a second for a decode rate: one a token of one stream, one for all
  * streams together. */
-static iv passes_s(const claim *c, const figure *f) {
+static iv passes_s(const claim *c, const claim_figure *f) {
     double n = f->streams_n > 0 ? (double)f->streams_n
                                 : claim_number(c, "batch batch_size streams concurrency K", 1);
     if (f->metric == METRIC_STREAM_RATE) n = 1;
@@ -38,7 +38,7 @@ typedef struct stream {
 } stream;
 
 /* The weight stream that a decode rate needs against the bandwidth of its devices. */
-static stream weight_stream(auditor *a, const figure *f) {
+static stream weight_stream(auditor *a, const claim_figure *f) {
     const claim *c = a->claim;
     stream s = {.known = false};
     const claim_chip *chip = facts_chip(a, f);
@@ -57,12 +57,12 @@ static stream weight_stream(auditor *a, const figure *f) {
     return s;
 }
 
-static const char *label(auditor *a, const figure *f) {
+static const char *label(auditor *a, const claim_figure *f) {
     const char *s = f->arm ? arena_printf(a->mem, "%s (%s)", f->name, f->arm) : f->name;
     return s ? s : f->name;
 }
 
-static void say_stream(auditor *a, const figure *f, const stream *s) {
+static void say_stream(auditor *a, const claim_figure *f, const stream *s) {
     double top = s->ceiling_bytes_s / s->bytes;
     const char *many =
         f->gpus_n > 1 ? arena_printf(a->mem, " of %lld devices", (long long)f->gpus_n) : "";
@@ -85,10 +85,10 @@ static void say_stream(auditor *a, const figure *f, const stream *s) {
 }
 
 /* A figure computed from a rate that no device reaches. */
-static void check_inherited(auditor *a, const figure *f) {
+static void check_inherited(auditor *a, const claim_figure *f) {
     const claim *c = a->claim;
     if (f->metric != METRIC_TOK_PER_MONEY && f->metric != METRIC_MONEY_PER_TOK) return;
-    const figure *rate = facts_used(c, f);
+    const claim_figure *rate = facts_used(c, f);
     if (!rate) rate = facts_beside(c, f, METRIC_DECODE_RATE);
     if (!rate) return;
     stream s = weight_stream(a, rate);
@@ -104,9 +104,9 @@ static void check_inherited(auditor *a, const figure *f) {
 }
 
 /* Speculative decoding emits several tokens a pass: its rounds are bound, not its tokens. */
-static void check_rounds(auditor *a, const figure *f) {
+static void check_rounds(auditor *a, const claim_figure *f) {
     const claim *c = a->claim;
-    const figure *t = facts_beside(c, f, METRIC_DECODE_TIME);
+    const claim_figure *t = facts_beside(c, f, METRIC_DECODE_TIME);
     const claim_chip *chip = facts_chip(a, f);
     bool unstated;
     iv bytes = facts_pass_bytes(c, f, &unstated), round = iv_div(iv_figure(t), iv_figure(f));
@@ -136,7 +136,7 @@ static void check_rounds(auditor *a, const figure *f) {
 }
 
 /* A rate that is called a ceiling is bandwidth / weight bytes. */
-static void check_ceiling_figure(auditor *a, const figure *f) {
+static void check_ceiling_figure(auditor *a, const claim_figure *f) {
     bool unstated;
     const claim_chip *chip = facts_chip(a, f);
     iv bytes = facts_pass_bytes(a->claim, f, &unstated);
@@ -155,7 +155,7 @@ static void check_ceiling_figure(auditor *a, const figure *f) {
 /* ---- prefill against arithmetic ---- */
 
 /* Two operations a parameter and token; attention comes on top, so this is a lower bound. */
-static void check_flops(auditor *a, const figure *f, iv rate, const char *what) {
+static void check_flops(auditor *a, const claim_figure *f, iv rate, const char *what) {
     const claim *c = a->claim;
     const claim_chip *chip = facts_chip(a, f);
     double params = c->model.active_params > 0 ? c->model.active_params : c->model.params;
@@ -181,7 +181,7 @@ static void check_flops(auditor *a, const figure *f, iv rate, const char *what) 
 /* A time to first token bounds the prefill rate of the tokens computed in it from below. */
 static void check_ttft_flops(auditor *a) {
     iv tok, rate;
-    const figure *f = facts_fastest_ttft(a->claim, &tok, &rate);
+    const claim_figure *f = facts_fastest_ttft(a->claim, &tok, &rate);
     if (!f) return;
     const char *what =
         arena_printf(a->mem, "%s tokens in %s", say_num(a, tok.v, ""), say_s(a, f->q.v));
@@ -202,7 +202,7 @@ static void check_gaps(auditor *a) {
     bool speeds = false, unstated;
     iv bytes = iv_none();
     for (size_t i = 0; i < c->figures_n; i++) {
-        const figure *f = &c->figures[i];
+        const claim_figure *f = &c->figures[i];
         if (!is_decode_rate(f->metric) && f->metric != METRIC_PREFILL_RATE) continue;
         speeds = true;
         iv one = facts_pass_bytes(c, f, &unstated);
@@ -220,7 +220,7 @@ static void check_gaps(auditor *a) {
 void check_ceilings(auditor *a) {
     const claim *c = a->claim;
     for (size_t i = 0; i < c->figures_n; i++) {
-        const figure *f = &c->figures[i];
+        const claim_figure *f = &c->figures[i];
         stream s = weight_stream(a, f);
         if (s.known) say_stream(a, f, &s);
         check_inherited(a, f);

@@ -26,7 +26,7 @@ static const char *population_words(int pops) {
 
 /* Closed-loop agents cannot wait longer than the session: of n values at least n - rank lie at or
  * above the percentile. */
-static bool waits_too_long(const figure *f, int64_t n, double budget_s, double *least_s) {
+static bool waits_too_long(const claim_figure *f, int64_t n, double budget_s, double *least_s) {
     size_t above = (size_t)n - stat_rank((size_t)n, f->percentile_ppm);
     *least_s = (double)above * f->q.lo;
     return *least_s > budget_s;
@@ -34,7 +34,7 @@ static bool waits_too_long(const figure *f, int64_t n, double budget_s, double *
 
 /* Somebody has to compute the prefix in its first turn: when the percentile bounds that turn, it
  * lasts at least as long as the device's arithmetic allows. */
-static bool too_fast_for_prefix(auditor *a, const figure *f, double *least_s) {
+static bool too_fast_for_prefix(auditor *a, const claim_figure *f, double *least_s) {
     const claim *c = a->claim;
     const claim_chip *chip = facts_chip(a, f);
     double params = c->model.active_params > 0 ? c->model.active_params : c->model.params;
@@ -53,7 +53,7 @@ typedef struct arm_population {
     const char *why;
 } arm_population;
 
-static void narrow(auditor *a, const figure *f, const figure *wall, arm_population *p) {
+static void narrow(auditor *a, const claim_figure *f, const claim_figure *wall, arm_population *p) {
     const claim *c = a->claim;
     static const int POPS[] = {POP_COLD, POP_WARM, POP_ALL};
     double least = 0, budget = wall ? (double)c->work.K * wall->q.hi : HUGE_VAL;
@@ -88,7 +88,7 @@ static arm_population population_of(auditor *a, const char *arm_name) {
     const claim *c = a->claim;
     arm_population p = {.arm = arm_name, .pops = POP_COLD | POP_WARM | POP_ALL, .why = ""};
     for (size_t i = 0; i < c->figures_n; i++) {
-        const figure *f = &c->figures[i];
+        const claim_figure *f = &c->figures[i];
         if (f->metric != METRIC_TTFT || f->percentile_ppm == 0 || !claim_same_arm(f->arm, arm_name))
             continue;
         if (f->cold) p.pops &= POP_COLD;
@@ -142,7 +142,7 @@ static void check_turns(auditor *a) {
 
 /* A "TTFT" that equals the time in which the aggregate rate emits all tokens of all requests is the
  * end of the batch. */
-static void check_whole_batch(auditor *a, const figure *f) {
+static void check_whole_batch(auditor *a, const claim_figure *f) {
     const claim *c = a->claim;
     iv all = facts_run_output_tok(c, f), rate = facts_range(c, f, METRIC_OUTPUT_RATE);
     if (!all.ok || !rate.ok || all.v < 16 || c->has_workload) return;
@@ -172,17 +172,17 @@ static void check_whole_batch(auditor *a, const figure *f) {
 /* ---- the same time for different work ---- */
 
 typedef struct spread {
-    const figure *lo, *hi; /* fewest and most streams */
+    const claim_figure *lo, *hi; /* fewest and most streams */
     double t_lo, t_hi, work_lo,
         work_hi; /* shortest and longest time; least and most work a request */
     size_t n;
     unsigned origins;
 } spread;
 
-static spread spread_of(const claim *c, const figure *first) {
+static spread spread_of(const claim *c, const claim_figure *first) {
     spread s = {.t_lo = HUGE_VAL, .t_hi = 0, .work_lo = HUGE_VAL, .work_hi = 0};
     for (size_t i = 0; i < c->figures_n; i++) {
-        const figure *f = &c->figures[i];
+        const claim_figure *f = &c->figures[i];
         if (f->metric != METRIC_TTFT || f->streams_n <= 0 || !claim_same_arm(f->arm, first->arm) ||
             f->percentile_ppm != first->percentile_ppm)
             continue;
@@ -201,7 +201,7 @@ static spread spread_of(const claim *c, const figure *first) {
     return s;
 }
 
-static void check_flat(auditor *a, const figure *f) {
+static void check_flat(auditor *a, const claim_figure *f) {
     static const double FLAT_FRAC = 0.01;
     const claim *c = a->claim;
     spread s = spread_of(c, f);
@@ -236,9 +236,9 @@ static void check_flat(auditor *a, const figure *f) {
 
 /* A stream decodes at its rate once its first token is there: the aggregate over the whole run is
  * lower than streams x rate. */
-static void check_streams(auditor *a, const figure *f) {
+static void check_streams(auditor *a, const claim_figure *f) {
     const claim *c = a->claim;
-    const figure *one = facts_beside(c, f, METRIC_STREAM_RATE);
+    const claim_figure *one = facts_beside(c, f, METRIC_STREAM_RATE);
     if (!one || f->metric != METRIC_OUTPUT_RATE || !claim_same_arm(one->arm, f->arm) ||
         f->streams_n < 2 || one->streams_n != f->streams_n)
         return;
@@ -262,8 +262,8 @@ static void check_streams(auditor *a, const figure *f) {
 }
 
 /* An aggregate and a time per token of one request say how many ran together. */
-static void check_together(auditor *a, const figure *f) {
-    const figure *itl = facts_beside(a->claim, f, METRIC_ITL);
+static void check_together(auditor *a, const claim_figure *f) {
+    const claim_figure *itl = facts_beside(a->claim, f, METRIC_ITL);
     if (!itl || f->metric != METRIC_OUTPUT_RATE || !claim_same_arm(itl->arm, f->arm)) return;
     double n = f->q.v * itl->q.v, each = 1 / itl->q.v;
     bool known = f->streams_n > 0;
@@ -296,7 +296,7 @@ typedef struct arm_range {
 static arm_range range_of(const claim *c, const char *arm_name) {
     arm_range r = {.arm = arm_name};
     for (size_t i = 0; i < c->figures_n; i++) {
-        const figure *f = &c->figures[i];
+        const claim_figure *f = &c->figures[i];
         iv *into = f->metric == METRIC_TTFT          ? &r.ttft
                    : f->metric == METRIC_OUTPUT_RATE ? &r.rate
                                                      : NULL;
@@ -324,7 +324,7 @@ static void check_trade(auditor *a) {
     const claim *c = a->claim;
     for (size_t i = 0; i < c->figures_n; i++)
         for (size_t k = 0; k < c->figures_n; k++) {
-            const figure *f = &c->figures[i], *g = &c->figures[k];
+            const claim_figure *f = &c->figures[i], *g = &c->figures[k];
             bool first = f->metric == METRIC_TTFT && g->metric == METRIC_TTFT && f->arm && g->arm;
             for (size_t j = 0; first && j < i; j++)
                 first = !(c->figures[j].metric == METRIC_TTFT &&
@@ -356,13 +356,13 @@ static void check_trade(auditor *a) {
 static void check_saturated(auditor *a) {
     static const double LONG_PROMPT_TOK = 2048; /* a pass over that many rows is compute-bound */
     const claim *c = a->claim;
-    const figure *worst = NULL, *alone = NULL;
+    const claim_figure *worst = NULL, *alone = NULL;
     double most = 0, one = 0;
     for (size_t i = 0; i < c->figures_n; i++) {
-        const figure *f = &c->figures[i];
+        const claim_figure *f = &c->figures[i];
         if (f->metric != METRIC_TTFT || f->streams_n < 1) continue;
         iv tok = facts_request_computed_tok(c, f);
-        const figure *all = facts_beside(c, f, METRIC_COMPUTED_TOK);
+        const claim_figure *all = facts_beside(c, f, METRIC_COMPUTED_TOK);
         if (!tok.ok || !all || tok.v < LONG_PROMPT_TOK || !claim_same_arm(all->arm, f->arm))
             continue;
         size_t n = (size_t)f->streams_n;
@@ -391,14 +391,14 @@ static void check_saturated(auditor *a) {
 
 /* ---- queue wait is part of TTFT ---- */
 
-static bool same_statistic(const figure *f, const figure *g) {
+static bool same_statistic(const claim_figure *f, const claim_figure *g) {
     static const char *const MEAN = "mean|average|avg";
     if (f->percentile_ppm || g->percentile_ppm) return f->percentile_ppm == g->percentile_ppm;
     return words_have(f->name, MEAN) && words_have(g->name, MEAN);
 }
 
-static void check_queue_in_ttft(auditor *a, const figure *f) {
-    const figure *wait = facts_beside(a->claim, f, METRIC_QUEUE_TIME);
+static void check_queue_in_ttft(auditor *a, const claim_figure *f) {
+    const claim_figure *wait = facts_beside(a->claim, f, METRIC_QUEUE_TIME);
     if (!wait || !same_statistic(f, wait) || !claim_same_arm(f->arm, wait->arm)) return;
     bool ok = wait->q.lo <= f->q.hi;
     finding *say = audit_say(
@@ -413,7 +413,7 @@ void check_populations(auditor *a) {
     const claim *c = a->claim;
     check_turns(a);
     for (size_t i = 0; i < c->figures_n; i++) {
-        const figure *f = &c->figures[i];
+        const claim_figure *f = &c->figures[i];
         if (f->metric == METRIC_TTFT) check_queue_in_ttft(a, f);
         if (f->metric == METRIC_TTFT) check_whole_batch(a, f);
         if (f->metric == METRIC_TTFT && f->streams_n > 0) check_flat(a, f);

@@ -27,7 +27,7 @@ static const char *rate_words(auditor *a, const claim_rate *r) {
 /* The prefill rate that isolated slots' TTFTs imply, against the measured one. */
 static void check_implied(auditor *a, const char *arm_name) {
     const claim *c = a->claim;
-    const figure *from = NULL;
+    const claim_figure *from = NULL;
     iv used = facts_implied_prefill(a, arm_name, &from);
     const claim_rate *stated = facts_stated(c, arm_name, PHASE_PREFILL, NOT_STATED);
     if (!used.ok || !stated) return;
@@ -328,7 +328,7 @@ static const claim_rate *fastest_prefill(const claim *c) {
 static void check_ttft_rate(auditor *a) {
     const claim_rate *best = fastest_prefill(a->claim);
     iv tok, rate;
-    const figure *f = facts_fastest_ttft(a->claim, &tok, &rate);
+    const claim_figure *f = facts_fastest_ttft(a->claim, &tok, &rate);
     if (!f || !best) return;
     bool ok = rate.lo <= best->q.hi * 1.05;
     finding *say = audit_say(a, R_CARD, "ttft-rate", ok ? AUDIT_PASS : AUDIT_FAIL, f->name,
@@ -343,7 +343,7 @@ static void check_ttft_rate(auditor *a) {
 static void check_other_models(auditor *a) {
     const claim *c = a->claim;
     for (size_t i = 0; i < c->figures_n; i++) {
-        const figure *f = &c->figures[i];
+        const claim_figure *f = &c->figures[i];
         if (!f->model || f->q.u->dim != DIM_TOK_S) continue;
         for (size_t k = 0; k < c->rates_n; k++)
             if (c->rates[k].role == ROLE_USED && claim_same_arm(c->rates[k].model, f->model))

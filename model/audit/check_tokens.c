@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* The session that `f` tells of; false: the claim does not state enough of it. */
-static bool session_of(const claim *c, const figure *f, workload *w) {
+static bool session_of(const claim *c, const claim_figure *f, workload *w) {
     const workload_fact *shape = claim_fact(c, "turn_shape");
     *w = c->work;
     if (f->streams_n > 0) w->K = f->streams_n;
@@ -24,14 +24,14 @@ static void computed(const workload *w, const claim_arm *by, double *published, 
     if (by->reuse != REUSE_NONE) *engine += (double)w->K * (double)(w->H - 1);
 }
 
-static void exact(auditor *a, const figure *f, double v, double also, const char *how) {
+static void exact(auditor *a, const claim_figure *f, double v, double also, const char *how) {
     bool other = also != v && quantity_allows(&f->q, also, also);
     double take = other ? also : v;
     audit_follows(a, R_TOKENS, "session", f->name, &f->q, take, take, take,
                   f->origin | ORIGIN_PRINTED, how);
 }
 
-static void check_session(auditor *a, const figure *f) {
+static void check_session(auditor *a, const claim_figure *f) {
     workload w;
     if (!session_of(a->claim, f, &w)) return;
     const claim_arm *arm_of = claim_arm_of(a->claim, f->arm);
@@ -67,7 +67,7 @@ static void check_session(auditor *a, const figure *f) {
 }
 
 /* presented = reused + computed wherever the three are printed side by side. */
-static void check_sum(auditor *a, const figure *f) {
+static void check_sum(auditor *a, const claim_figure *f) {
     if (f->metric != METRIC_PROMPT_TOK) return;
     iv reused = iv_figure(facts_beside(a->claim, f, METRIC_REUSED_TOK)),
        fresh = iv_figure(facts_beside(a->claim, f, METRIC_COMPUTED_TOK)),
@@ -78,14 +78,14 @@ static void check_sum(auditor *a, const figure *f) {
 }
 
 /* Sharing never computes more than isolated slots do. */
-static void check_sharing(auditor *a, const figure *f) {
+static void check_sharing(auditor *a, const claim_figure *f) {
     const claim *c = a->claim;
     const claim_arm *mine = claim_arm_of(c, f->arm);
     if (f->metric != METRIC_COMPUTED_TOK || !mine || !mine->reuse_known ||
         mine->reuse != REUSE_SHARED)
         return;
     for (size_t i = 0; i < c->figures_n; i++) {
-        const figure *g = &c->figures[i];
+        const claim_figure *g = &c->figures[i];
         const claim_arm *other = claim_arm_of(c, g->arm);
         if (g->metric != METRIC_COMPUTED_TOK || !other || !other->reuse_known ||
             other->reuse == REUSE_SHARED || g->streams_n != f->streams_n)

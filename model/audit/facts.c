@@ -20,7 +20,7 @@ iv iv_quantity(const quantity *q, unsigned origins) {
     return (iv){.ok = true, .v = q->v, .lo = q->lo, .hi = q->hi, .origins = origins};
 }
 
-iv iv_figure(const figure *f) {
+iv iv_figure(const claim_figure *f) {
     return f ? iv_quantity(&f->q, f->origin) : iv_none();
 }
 
@@ -67,7 +67,7 @@ static bool agree(int64_t a, int64_t b) {
     return a < 0 || b < 0 || a == b;
 }
 
-bool facts_together(const figure *a, const figure *b) {
+bool facts_together(const claim_figure *a, const claim_figure *b) {
     if (a->arm && b->arm && strcmp(a->arm, b->arm) != 0) return false;
     if (!agree(a->streams_n, b->streams_n) || !agree(a->context_tok, b->context_tok)) return false;
     if (a->percentile_ppm && b->percentile_ppm && a->percentile_ppm != b->percentile_ppm)
@@ -76,7 +76,7 @@ bool facts_together(const figure *a, const figure *b) {
 }
 
 /* How much two figures have in common, of those that can stand together. */
-static int kinship(const figure *a, const figure *b) {
+static int kinship(const claim_figure *a, const claim_figure *b) {
     int n = 0;
     if (claim_same_arm(a->arm, b->arm)) n += 8;
     if (a->streams_n >= 0 && a->streams_n == b->streams_n) n += 4;
@@ -85,12 +85,12 @@ static int kinship(const figure *a, const figure *b) {
     return n;
 }
 
-const figure *facts_beside(const claim *c, const figure *f, metric m) {
-    const figure *best = NULL;
+const claim_figure *facts_beside(const claim *c, const claim_figure *f, metric m) {
+    const claim_figure *best = NULL;
     int most = -1;
     bool several = false;
     for (size_t i = 0; i < c->figures_n; i++) {
-        const figure *g = &c->figures[i];
+        const claim_figure *g = &c->figures[i];
         if (g == f || g->metric != m || !facts_together(f, g)) continue;
         int kin = kinship(f, g);
         if (kin == most && best && g->q.v != best->q.v) several = true;
@@ -103,11 +103,11 @@ const figure *facts_beside(const claim *c, const figure *f, metric m) {
     return several ? NULL : best;
 }
 
-iv facts_range(const claim *c, const figure *f, metric m) {
+iv facts_range(const claim *c, const claim_figure *f, metric m) {
     iv r = iv_none();
     int most = -1;
     for (size_t i = 0; i < c->figures_n; i++) {
-        const figure *g = &c->figures[i];
+        const claim_figure *g = &c->figures[i];
         if (g == f || g->metric != m || !facts_together(f, g)) continue;
         int kin = kinship(f, g);
         iv one = iv_figure(g);
@@ -124,11 +124,11 @@ iv facts_range(const claim *c, const figure *f, metric m) {
     return r;
 }
 
-const figure *facts_used(const claim *c, const figure *f) {
+const claim_figure *facts_used(const claim *c, const claim_figure *f) {
     const char *at = f->conditions ? strstr(f->conditions, "uses ") : NULL;
     if (!at) return NULL;
     for (size_t i = 0; i < c->figures_n; i++) {
-        const figure *g = &c->figures[i];
+        const claim_figure *g = &c->figures[i];
         char number[64];
         snprintf(number, sizeof number, "%.12g %s", g->q.v / g->q.u->scale, g->q.u->name);
         const char *hit = strstr(at, number);
@@ -144,19 +144,19 @@ static iv fact(const claim *c, const char *names) {
     return v >= 0 ? iv_exact(v, ORIGIN_PRINTED) : iv_none();
 }
 
-iv facts_agents(const claim *c, const figure *f) {
+iv facts_agents(const claim *c, const claim_figure *f) {
     if (f->streams_n > 0) return iv_exact((double)f->streams_n, f->origin);
     return fact(c, "K agents concurrency streams concurrent_users sequences batch");
 }
 
-iv facts_output_tok(const claim *c, const figure *f) {
+iv facts_output_tok(const claim *c, const claim_figure *f) {
     (void)f;
     return fact(c, "max_tokens output_tokens_per_request output_tokens output_tok turn_out_tok "
                    "turn_output_tokens generated_tokens");
 }
 
-iv facts_run_output_tok(const claim *c, const figure *f) {
-    const figure *g = facts_beside(c, f, METRIC_OUTPUT_TOK);
+iv facts_run_output_tok(const claim *c, const claim_figure *f) {
+    const claim_figure *g = facts_beside(c, f, METRIC_OUTPUT_TOK);
     if (g) return iv_figure(g);
     if (c->has_workload)
         return iv_exact((double)(c->work.K * c->work.H * c->work.turn_out_tok), ORIGIN_PRINTED);
@@ -164,8 +164,8 @@ iv facts_run_output_tok(const claim *c, const figure *f) {
     return iv_mul(n, facts_output_tok(c, f));
 }
 
-iv facts_request_computed_tok(const claim *c, const figure *f) {
-    const figure *g = facts_beside(c, f, METRIC_COMPUTED_TOK);
+iv facts_request_computed_tok(const claim *c, const claim_figure *f) {
+    const claim_figure *g = facts_beside(c, f, METRIC_COMPUTED_TOK);
     if (!g) g = facts_beside(c, f, METRIC_PROMPT_TOK);
     if (!g || c->work.H > 1) return iv_none(); /* tokens of many turns are no request's */
     iv n = iv_figure(facts_beside(c, f, METRIC_REQUESTS));
@@ -188,10 +188,10 @@ double facts_policy_tok(const workload *w, prefix_reuse reuse, bool each) {
     return (reuse == REUSE_SHARED && !each ? p : k * p) + k * turns * (double)w->turn_delta_in_tok;
 }
 
-const figure *facts_fastest_ttft(const claim *c, iv *tok, iv *rate) {
-    const figure *best = NULL;
+const claim_figure *facts_fastest_ttft(const claim *c, iv *tok, iv *rate) {
+    const claim_figure *best = NULL;
     for (size_t i = 0; i < c->figures_n; i++) {
-        const figure *f = &c->figures[i];
+        const claim_figure *f = &c->figures[i];
         if (f->metric != METRIC_TTFT || f->streams_n > 1 || f->warm || f->model) continue;
         iv n = facts_request_computed_tok(c, f), r = iv_div(n, iv_figure(f));
         if (!r.ok || (best && r.v <= rate->v)) continue;
@@ -225,7 +225,7 @@ static const claim_chip *completed(const auditor *a, const claim_chip *chip) {
     return full;
 }
 
-const claim_chip *facts_chip(const auditor *a, const figure *f) {
+const claim_chip *facts_chip(const auditor *a, const claim_figure *f) {
     const claim *c = a->claim;
     const claim_chip *chip = NULL;
     if (c->chips_n == 1) chip = &c->chips[0];
@@ -235,7 +235,7 @@ const claim_chip *facts_chip(const auditor *a, const figure *f) {
     return chip ? completed(a, chip) : NULL;
 }
 
-iv facts_pass_bytes(const claim *c, const figure *f, bool *unstated) {
+iv facts_pass_bytes(const claim *c, const claim_figure *f, bool *unstated) {
     iv r = iv_none();
     *unstated = false;
     if (f->model) return r;
@@ -292,7 +292,7 @@ const claim_rate *facts_stated(const claim *c, const char *arm_name, rate_phase 
     return other;
 }
 
-iv facts_implied_prefill(auditor *a, const char *arm_name, const figure **from) {
+iv facts_implied_prefill(auditor *a, const char *arm_name, const claim_figure **from) {
     const claim *c = a->claim;
     const claim_arm *policy = claim_arm_of(c, arm_name);
     iv rate = iv_none();
@@ -300,7 +300,7 @@ iv facts_implied_prefill(auditor *a, const char *arm_name, const figure **from) 
         c->work.P == 0 || !population_is_cold(a, arm_name))
         return rate;
     for (size_t i = 0; i < c->figures_n; i++) {
-        const figure *f = &c->figures[i];
+        const claim_figure *f = &c->figures[i];
         if (f->metric != METRIC_TTFT || f->percentile_ppm == 0 || !f->arm ||
             strcmp(f->arm, arm_name) != 0 || f->warm)
             continue;
