@@ -23,8 +23,10 @@ typedef enum outcome {
 typedef struct rule_result {
     const rule *rule;
     outcome outcome;
-    const char *arm; /* where the worst outcome was seen; NULL: no single arm */
-    char why[400];   /* one sentence with the numbers compared */
+    const char *arm;  /* where the worst outcome was seen; NULL: no single arm */
+    char why[400];    /* one sentence with the numbers compared */
+    const char *unit; /* of these two; NULL: the rule compares no single number */
+    double expected, found;
 } rule_result;
 
 enum { RULES_N = 11 }; /* the others judge claims and cards only */

@@ -10,6 +10,7 @@ static void say(auditor *a, const rule_result *r) {
     const char *by = r->outcome == RULE_BROKEN_DECLARED ? " (by a declared assumption)" : "";
     finding *f = audit_say(a, (rule_id)(r->rule - RULES), r->rule->word, OUTCOMES[r->outcome],
                            r->arm ? r->arm : "the projection", 0, "%s%s", r->why, by);
+    if (r->unit) audit_numbers(f, r->expected, r->found, r->unit);
     if (r->outcome == RULE_NEEDS_MORE_RUNS) f->weight = WEIGHT_NOTE;
 }
 
