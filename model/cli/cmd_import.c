@@ -14,6 +14,7 @@ static const opt_spec OPTS[] = {
      false},
     OPT_JSON,
     {"format", 0, "NAME", "read every file as this format instead of finding it by content", false},
+    {"formats", 0, NULL, "list the formats", false},
     {"strict", 0, NULL, "exit 1 when there are warnings", false},
     {"kv-layout", 0, "WORD", "split or unified: no output says it (card)", false},
     {"id", 0, "ID", "id of the card (default: name of CARD without .json)", false},
@@ -243,11 +244,8 @@ static err_code write_card(const opts *o, const import *in, const import_card_op
 }
 
 static err_code read_all(const opts *o, import *in, err *e) {
-    for (size_t i = 0; i < o->operands_n && !e->code; i++) {
-        file_bytes f = {0};
-        if (file_read(o->operands[i], in->mem, &f, e) == OK)
-            (void)import_add(in, &f, opts_get(o, "format"));
-    }
+    for (size_t i = 0; i < o->operands_n && !e->code; i++)
+        (void)import_add_path(in, o->operands[i], opts_get(o, "format"));
     return e->code;
 }
 
@@ -263,6 +261,32 @@ static err_code print_result(const opts *o, const import *in, arena *mem, err *e
     return e->code;
 }
 
+static err_code list_formats(arena *mem, err *e) {
+    buf out;
+    buf_init(&out);
+    table *t = table_new(mem, 2);
+    const char *head[] = {"format", "what"};
+    if (t) {
+        table_left(t, 1);
+        table_row(t, head);
+        for (size_t i = 0; IMPORT_FORMATS[i]; i++) {
+            const char *row[] = {IMPORT_FORMATS[i]->name, IMPORT_FORMATS[i]->about};
+            table_row(t, row);
+        }
+        table_markdown(t, &out);
+    }
+    (void)file_write(NULL, out.s, out.len, e);
+    buf_done(&out);
+    return e->code;
+}
+
+/* What is wrong with the operands; the formats need none. */
+static err_code check_operands(const opts *o, err *e) {
+    if (o->operands_n == 0 && !opts_has(o, "formats"))
+        return err_set(e, E_USAGE, "import", "expected FILE... (see `ratecast help import`)");
+    return OK;
+}
+
 static int run(const opts *o) {
     arena *mem = arena_new((size_t)OUTPUT_BUDGET_MIB << 20);
     if (!mem) return cli_fail(&(err){.code = E_NOMEM, .what = "out of memory"});
@@ -270,7 +294,10 @@ static int run(const opts *o) {
     struct import in = import_new(mem, &e);
     import_card_options co;
     int code = 0;
-    if (card_options(o, mem, &co, &e) == OK && read_all(o, &in, &e) == OK) {
+    if (opts_has(o, "formats"))
+        (void)list_formats(mem, &e);
+    else if (check_operands(o, &e) == OK && card_options(o, mem, &co, &e) == OK &&
+             read_all(o, &in, &e) == OK) {
         if (!opts_has(o, "json")) {
             print_notes(&in.warnings, "warning: ");
             print_notes(&in.errors, "");
@@ -287,10 +314,9 @@ static int run(const opts *o) {
 const command CMD_IMPORT = {
     .name = "import",
     .operands = "FILE...",
-    .operands_min = 1,
     .operands_max = (size_t)-1,
-    .summary = "read outputs of llama-bench and llama-batched-bench, make a rate card of them",
-    .example = "formats: llama_bench_jsonl, llama_bench_json, batched_bench_jsonl\n\n"
+    .summary = "read outputs of benchmarks and servers, make a rate card of them",
+    .example = "`ratecast import --formats` lists the formats.\n\n"
                "examples:\n"
                "  llama-bench -m MODEL.gguf -o jsonl -r 3 | ratecast import -\n"
                "  ratecast import bench.jsonl batched.jsonl --kv-layout split -o my-card.json\n",

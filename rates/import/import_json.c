@@ -29,6 +29,12 @@ const struct import_setting_info IMPORT_SETTINGS[IMPORT_SETTINGS_N] = {
     [IMPORT_NO_KV_OFFLOAD] = {"no_kv_offload", "KV offload", true},
     [IMPORT_OVERRIDES] = {"tensor_buft_overrides", "tensor placement", false},
     [IMPORT_DEVICES] = {"devices", "device list", false},
+    [IMPORT_ENGINE] = {"engine", "engine", false},
+    [IMPORT_KV_LAYOUT] = {"kv_layout_stated", "KV layout", false},
+    [IMPORT_CACHE] = {"cache", "state of the prompt cache", false},
+    [IMPORT_SPECULATION] = {"speculation", "speculative decoding", false},
+    [IMPORT_LOAD_MODE] = {"load_mode", "load mode", false},
+    [IMPORT_LABEL] = {"label", "label", false},
 };
 
 static void count(cJSON *o, const char *key, int64_t v) {
@@ -89,18 +95,23 @@ static void add_notes(cJSON *root, const char *key, const import_notes *notes) {
     }
 }
 
-static void add_requests(cJSON *root, const import *in) {
-    cJSON *arr = jw_arr(root, "requests");
-    for (size_t i = 0; i < in->requests_n; i++) {
-        const import_request *r = &in->requests[i];
+static void add_records(cJSON *root, const import *in) {
+    cJSON *arr = jw_arr(root, "records");
+    for (size_t i = 0; i < in->records_n; i++) {
+        const import_record *r = &in->records[i];
         cJSON *o = jw_item(arr);
         jw_str(o, "file", r->file);
         jw_int(o, "line", (int64_t)r->line);
-        count(o, "n_prompt", r->n_prompt);
-        count(o, "n_gen", r->n_gen);
-        count(o, "cached_tok", r->cached_tok);
-        number(o, "ttft_s", r->ttft_s);
-        number(o, "total_s", r->total_s);
+        jw_str(o, "kind", IMPORT_KINDS[r->kind]);
+        cJSON *values = jw_obj(o, "values");
+        for (size_t k = 0; k < r->n; k++) {
+            if (r->v[k].text)
+                jw_str(values, r->v[k].key, r->v[k].text);
+            else if (isfinite(r->v[k].v))
+                jw_num(values, r->v[k].key, r->v[k].v);
+            else
+                cJSON_AddNullToObject(values, r->v[k].key);
+        }
     }
 }
 
@@ -126,10 +137,11 @@ void import_json(const import *in, buf *out) {
         text_or_null(o, "format", in->files[i].format);
         jw_str(o, "sha256", in->files[i].sha256);
         jw_int(o, "rows_n", (int64_t)in->files[i].rows_n);
+        jw_int(o, "records_n", (int64_t)in->files[i].records_n);
     }
     cJSON *rows = jw_arr(root, "rows");
     for (size_t i = 0; i < in->rows_n; i++) add_row(rows, &in->rows[i]);
-    add_requests(root, in);
+    add_records(root, in);
     add_notes(root, "warnings", &in->warnings);
     add_notes(root, "errors", &in->errors);
     if (in->warnings.more) jw_int(root, "warnings_not_kept_n", (int64_t)in->warnings.more);

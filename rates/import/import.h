@@ -1,9 +1,12 @@
-/* Benchmark outputs of other tools -> rows -> a rate card.
+/* Benchmark outputs of other tools -> records and rows -> a rate card.
  *
- * Every format is one entry of a table: a detector that looks at the content and a reader that adds
- * rows. A row is what the tool printed, in one vocabulary; nothing is averaged, fitted or guessed.
- * What cannot become a term of a card stays a row and says why (`refused`). Faults are kept with
- * file and line: a warning where the rest can be used as it stands, an error where it cannot.
+ * Every format is one entry of a table: a detector that looks at the content and a reader, which
+ * goes through the text once and adds records and rows. A *record* is one measured thing as the
+ * tool printed it (a line of a table, a request, the summary of a run): named values, nothing
+ * dropped. A *row* is a rate that could become a term of a card, in one vocabulary; nothing is
+ * averaged, fitted or guessed. What cannot become a term stays a row and says why (`refused`).
+ * Faults are kept with file and line: a warning where the rest can be used as it stands, an error
+ * where it cannot. Absent is never zero.
  */
 #ifndef RATECAST_IMPORT_H
 #define RATECAST_IMPORT_H
@@ -14,6 +17,7 @@
 #include "base/file.h"
 #include "base/jsonr.h"
 #include "card.h"
+#include "import_text.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,6 +53,12 @@ typedef enum import_setting {
     IMPORT_NO_KV_OFFLOAD,
     IMPORT_OVERRIDES,
     IMPORT_DEVICES,
+    IMPORT_ENGINE,      /* llama.cpp, vllm, sglang, mlx, ollama ... */
+    IMPORT_KV_LAYOUT,   /* as a text of the source */
+    IMPORT_CACHE,       /* state of the prompt cache: cold, warm */
+    IMPORT_SPECULATION, /* draft model or method */
+    IMPORT_LOAD_MODE,   /* how the file is mapped */
+    IMPORT_LABEL,       /* a name that the source gives the run: a branch, a table's caption */
     IMPORT_SETTINGS_N
 } import_setting;
 
@@ -73,17 +83,33 @@ typedef struct import_row {
     size_t samples_n;
     double tok_s, tok_s_std; /* as printed, else from the samples */
     double per_seq_tok_s;
-    const char *setting[IMPORT_SETTINGS_N];
-    const char *refused; /* why no card may use it; NULL: usable */
+    const char *const *setting; /* IMPORT_SETTINGS_N, shared by rows that are set alike */
+    const char *refused;        /* why no card may use it; NULL: usable */
 } import_row;
 
-/* One request of a server log or a load generator. No format fills this yet. */
-typedef struct import_request {
+/* A value of a record: a number (NaN: printed as undefined, null in JSON) or a text. */
+typedef struct import_value {
+    const char *key;
+    double v;
+    const char *text; /* NULL: a number */
+} import_value;
+
+/* What a record tells of. */
+typedef enum import_kind {
+    IMPORT_TEST,    /* a row of a benchmark table */
+    IMPORT_REQUEST, /* one request */
+    IMPORT_SUMMARY, /* of a run of many requests */
+    IMPORT_TRIAL    /* one of several repetitions that a summary stands for */
+} import_kind;
+extern const char *const IMPORT_KINDS[]; /* lower case, NULL-terminated */
+
+typedef struct import_record {
     const char *file;
     size_t line;
-    int64_t n_prompt, n_gen, cached_tok;
-    double ttft_s, total_s;
-} import_request;
+    import_kind kind;
+    const import_value *v;
+    size_t n;
+} import_record;
 
 typedef struct import_note {
     const char *file;
@@ -101,7 +127,7 @@ typedef struct import_source {
     const char *file;
     const char *format; /* NULL: none found */
     char sha256[65];
-    size_t rows_n;
+    size_t rows_n, records_n;
 } import_source;
 
 typedef struct import {
@@ -111,16 +137,21 @@ typedef struct import {
     size_t files_n, files_cap;
     import_row *rows;
     size_t rows_n, rows_cap;
-    import_request *requests;
-    size_t requests_n;
+    import_record *records;
+    size_t records_n, records_cap;
+    size_t record_max;  /* values that the last record has room for */
+    const char **words; /* every kept text once */
+    size_t words_n, words_cap;
+    const char *const *last_setting; /* the last set that was kept */
     import_notes warnings, errors;
 } import;
 
 typedef struct import_format {
     const char *name;
     const char *about;
-    int (*detect)(const file_bytes *f); /* how sure, 0: not this one; the surest wins */
-    err_code (*read)(import *in, const file_bytes *f);
+    int (*detect)(const file_bytes *head); /* how sure, 0: not this one; the surest wins */
+    err_code (*read)(import *in, import_text *t);
+    const char *refuse; /* recognised, and refused with these words: a trace; NULL: read */
 } import_format;
 
 extern const import_format IMPORT_LLAMA_BENCH_JSON, IMPORT_LLAMA_BENCH_JSONL,
@@ -129,8 +160,11 @@ extern const import_format IMPORT_LLAMA_BENCH_JSON, IMPORT_LLAMA_BENCH_JSONL,
 extern const import_format *const IMPORT_FORMATS[];
 
 import import_new(arena * mem, err * e);
-/* Adds the rows of one file. `format` NULL: found by content. E_USAGE: no such format (nearest
- * named); E_LIMIT: memory. A file of no known format, or without a row, is an entry of `errors`. */
+/* Adds what one file holds; `path` "-" is standard input. `format` NULL: found by content. E_USAGE:
+ * no such format (nearest named); E_LIMIT: memory; E_IO. A file of no known format, or without a
+ * row or record, is an entry of `errors`. */
+MUST_USE err_code import_add_path(import *in, const char *path, const char *format);
+/* The same of bytes in memory. */
 MUST_USE err_code import_add(import *in, const file_bytes *f, const char *format);
 /* ratecast.import/1 */
 void import_json(const import *in, buf *out);
@@ -163,12 +197,18 @@ typedef struct import_piece {
 
 typedef struct import_cursor {
     import *in;
-    const file_bytes *f;
-    size_t at, line;
-    bool closed; /* the array has ended */
+    import_text *t;
+    const char *name; /* of the file */
+    size_t line;
+    bool closed;      /* the array has ended */
+    const char *rest; /* of the line that an array's elements are taken from */
+    size_t rest_len;
+    buf object; /* the element that was given away */
 } import_cursor;
 
-import_cursor import_start(import *in, const file_bytes *f);
+import_cursor import_start(import *in, import_text *t);
+/* After the last piece: frees the cursor and takes over the text's error. */
+void import_end(import_cursor *c);
 /* The next line that begins with '{'. Lines of other text, as stderr leaves them, are skipped with
  * a warning. */
 bool import_next_line(import_cursor *c, import_piece *p);
@@ -188,8 +228,22 @@ void import_refuse(import *in, import_row *r, const char *fmt, ...) PRINTF_LIKE(
 /* A zeroed row with every number "not stated"; NULL: memory. */
 import_row *import_row_new(import *in, const char *file, size_t line);
 
+/* A text that is kept once however often it occurs: settings, keys, file names. Bytes that are no
+ * UTF-8 and control characters become '?'. NULL for NULL, or memory. */
+const char *import_keep(import *in, const char *s);
+/* A set of settings for rows; texts are kept. */
+void import_settings_keep(import *in, import_row *r, const char *const *settings);
+/* A record of at most `values_max` values; NULL: memory. Fill it with import_record_num and _text
+ * before the next one is begun. Keys are literals. */
+import_record *import_record_new(import *in, const char *file, size_t line, import_kind kind,
+                                 size_t values_max);
+void import_record_num(import *in, const char *key, double v);
+/* Only when `v` is a number: a value that the source does not state is left out. */
+void import_record_stated(import *in, const char *key, double v);
+void import_record_text(import *in, const char *key, const char *text);
+
 /* Getters: NULL, NaN or -1 where the member is absent, null or an empty text. */
-const char *import_text(jr o, const char *key);
+const char *import_str(jr o, const char *key);
 double import_num(jr o, const char *key);
 int64_t import_count(jr o, const char *key, int64_t max);
 /* A number or a bool, as text. */

@@ -64,7 +64,7 @@ static void read_time(import *in, jr o, import_row *r, const char *time_key, con
 
 static import_row *new_row(import_cursor *c, const import_piece *p, const cell *k,
                            import_phase ph) {
-    import_row *r = import_row_new(c->in, c->f->name, p->line);
+    import_row *r = import_row_new(c->in, c->name, p->line);
     if (!r) return NULL;
     r->phase = ph;
     r->n_prompt = k->pp;
@@ -72,7 +72,7 @@ static import_row *new_row(import_cursor *c, const import_piece *p, const cell *
     r->batch_n = ph == IMPORT_PREFILL && k->shared ? 1 : k->pl;
     r->shared_prompt = k->shared;
     r->layout = k->layout;
-    memcpy(r->setting, k->setting, sizeof k->setting);
+    import_settings_keep(c->in, r, k->setting);
     return r;
 }
 
@@ -84,9 +84,9 @@ static kv_layout layout_of(import_cursor *c, const import_piece *p, const cell *
         return KV_LAYOUT_UNSTATED;
     if (k->shared && k->n_kv == copies) return KV_LAYOUT_SPLIT;
     if (k->shared && k->n_kv == once) return KV_LAYOUT_UNIFIED;
-    import_warn(c->in, c->f->name, p->line,
-                "n_kv is %lld, expected %lld of pp %lld, tg %lld, pl %lld", (long long)k->n_kv,
-                (long long)copies, (long long)k->pp, (long long)k->tg, (long long)k->pl);
+    import_warn(c->in, c->name, p->line, "n_kv is %lld, expected %lld of pp %lld, tg %lld, pl %lld",
+                (long long)k->n_kv, (long long)copies, (long long)k->pp, (long long)k->tg,
+                (long long)k->pl);
     return KV_LAYOUT_UNSTATED;
 }
 
@@ -111,7 +111,7 @@ static void read_rows(import_cursor *c, const import_piece *p, jr o, size_t *las
     read_cell(o, &k);
     if (!jr_ok(o)) return;
     if (k.pp == 0 && k.tg == 0)
-        import_fault(in, c->f->name, p->line, "pp and tg are 0: nothing was measured");
+        import_fault(in, c->name, p->line, "pp and tg are 0: nothing was measured");
     k.layout = layout_of(c, p, &k);
     import_row *r = k.pp > 0 ? new_row(c, p, &k, IMPORT_PREFILL) : NULL;
     if (r) {
@@ -134,8 +134,8 @@ static void read_rows(import_cursor *c, const import_piece *p, jr o, size_t *las
     }
 }
 
-static err_code read_lines(import *in, const file_bytes *f) {
-    import_cursor c = import_start(in, f);
+static err_code read_lines(import *in, import_text *t) {
+    import_cursor c = import_start(in, t);
     import_piece p;
     size_t last = 0;
     while (import_next_line(&c, &p)) {
@@ -147,9 +147,10 @@ static err_code read_lines(import *in, const file_bytes *f) {
             jr_present(jr_get(o, "t_tg")))
             read_rows(&c, &p, o, &last);
         else
-            import_warn(in, f->name, p.line, "JSON, but no llama-batched-bench row, skipped");
+            import_warn(in, c.name, p.line, "JSON, but no llama-batched-bench row, skipped");
         (void)import_close(&c, &p, &doc);
     }
+    import_end(&c);
     return in->e->code;
 }
 

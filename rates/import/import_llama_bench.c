@@ -33,7 +33,7 @@ static jr unwrap(jr root) {
 }
 
 static const char *stem(jr o, arena *mem) {
-    const char *path = import_text(o, "model_filename");
+    const char *path = import_str(o, "model_filename");
     if (!path) return NULL;
     const char *base = path;
     for (const char *p = path; *p; p++)
@@ -48,7 +48,7 @@ static const char *backend(jr o) {
     static const char *const FLAGS[][2] = {
         {"cuda", "CUDA"}, {"metal", "Metal"}, {"vulkan", "Vulkan"}, {"kompute", "Kompute"},
         {"sycl", "SYCL"}, {"rpc", "RPC"},     {"opencl", "OpenCL"}, {"blas", "BLAS"}};
-    const char *name = import_text(o, "backends");
+    const char *name = import_str(o, "backends");
     for (size_t i = 0; !name && i < sizeof FLAGS / sizeof *FLAGS; i++)
         if (cJSON_IsTrue(jr_get(o, FLAGS[i][0]).node)) name = FLAGS[i][1];
     return name;
@@ -57,23 +57,23 @@ static const char *backend(jr o) {
 static void read_settings(jr o, const char **s) {
     import_common_settings(o, s);
     s[IMPORT_MODEL] = stem(o, o.doc->mem);
-    s[IMPORT_MODEL_TYPE] = import_text(o, "model_type");
+    s[IMPORT_MODEL_TYPE] = import_str(o, "model_type");
     s[IMPORT_MODEL_BYTES] = import_num_text(o, "model_size");
     s[IMPORT_PARAMS] = import_num_text(o, "model_n_params");
-    s[IMPORT_BUILD] = import_text(o, "build_commit");
+    s[IMPORT_BUILD] = import_str(o, "build_commit");
     s[IMPORT_BACKEND] = backend(o);
-    s[IMPORT_GPU] = import_text(o, "gpu_info");
-    s[IMPORT_CPU] = import_text(o, "cpu_info");
+    s[IMPORT_GPU] = import_str(o, "gpu_info");
+    s[IMPORT_CPU] = import_str(o, "cpu_info");
     bool f16 = cJSON_IsTrue(jr_get(o, "f16_kv").node);
-    s[IMPORT_TYPE_K] = f16 ? "f16" : import_text(o, "type_k");
-    s[IMPORT_TYPE_V] = f16 ? "f16" : import_text(o, "type_v");
+    s[IMPORT_TYPE_K] = f16 ? "f16" : import_str(o, "type_k");
+    s[IMPORT_TYPE_V] = f16 ? "f16" : import_str(o, "type_v");
     s[IMPORT_CPU_MOE] = import_num_text(o, "n_cpu_moe");
-    s[IMPORT_SPLIT_MODE] = import_text(o, "split_mode");
+    s[IMPORT_SPLIT_MODE] = import_str(o, "split_mode");
     s[IMPORT_MAIN_GPU] = import_num_text(o, "main_gpu");
-    s[IMPORT_TENSOR_SPLIT] = import_text(o, "tensor_split");
+    s[IMPORT_TENSOR_SPLIT] = import_str(o, "tensor_split");
     s[IMPORT_NO_KV_OFFLOAD] = import_num_text(o, "no_kv_offload");
-    s[IMPORT_OVERRIDES] = import_text(o, "tensor_buft_overrides");
-    s[IMPORT_DEVICES] = import_text(o, "devices");
+    s[IMPORT_OVERRIDES] = import_str(o, "tensor_buft_overrides");
+    s[IMPORT_DEVICES] = import_str(o, "devices");
 }
 
 /* samples_ns as seconds. A time that no clock gives refuses the row. */
@@ -159,11 +159,11 @@ static void read_object(import_cursor *c, const import_piece *p, jr root) {
     import *in = c->in;
     jr o = unwrap(root);
     if (!is_part(o)) {
-        import_warn(in, c->f->name, p->line, "JSON, but no llama-bench row, skipped");
+        import_warn(in, c->name, p->line, "JSON, but no llama-bench row, skipped");
         return;
     }
     if (!is_row(o)) {
-        import_fault(in, c->f->name, p->line,
+        import_fault(in, c->name, p->line,
                      "n_prompt or n_gen is missing, expected both (a missing one is not 0)");
         return;
     }
@@ -172,24 +172,24 @@ static void read_object(import_cursor *c, const import_piece *p, jr root) {
     const char *settings[IMPORT_SETTINGS_N] = {0};
     read_settings(o, settings);
     if (jr_ok(o) && pp == 0 && tg == 0)
-        import_fault(in, c->f->name, p->line, "n_prompt and n_gen are 0: nothing was measured");
+        import_fault(in, c->name, p->line, "n_prompt and n_gen are 0: nothing was measured");
     if (!jr_ok(o) || (pp == 0 && tg == 0)) return;
-    import_row *r = import_row_new(in, c->f->name, p->line);
+    import_row *r = import_row_new(in, c->name, p->line);
     if (!r) return;
     r->phase = tg == 0 ? IMPORT_PREFILL : pp == 0 ? IMPORT_DECODE : IMPORT_MIXED;
     r->n_prompt = pp;
     r->n_gen = tg;
     r->depth_tok = depth > 0 ? depth : 0; /* before -d existed every test began empty */
     r->per_request = true;
-    memcpy(r->setting, settings, sizeof settings);
+    import_settings_keep(in, r, settings);
     read_rate(in, o, r);
     say_usable(r);
     if (!jr_ok(o)) in->rows_n--; /* wrong types: the note is all that stays */
 }
 
-static err_code read_pieces(import *in, const file_bytes *f,
+static err_code read_pieces(import *in, import_text *t,
                             bool (*next)(import_cursor *, import_piece *), import_cursor *c) {
-    *c = import_start(in, f);
+    *c = import_start(in, t);
     import_piece p;
     while (next(c, &p)) {
         jr_doc doc;
@@ -198,18 +198,19 @@ static err_code read_pieces(import *in, const file_bytes *f,
         read_object(c, &p, jr_root(&doc));
         (void)import_close(c, &p, &doc);
     }
+    import_end(c);
     return in->e->code;
 }
 
-static err_code read_lines(import *in, const file_bytes *f) {
+static err_code read_lines(import *in, import_text *t) {
     import_cursor c;
-    return read_pieces(in, f, import_next_line, &c);
+    return read_pieces(in, t, import_next_line, &c);
 }
 
-static err_code read_array(import *in, const file_bytes *f) {
+static err_code read_array(import *in, import_text *t) {
     import_cursor c;
-    if (read_pieces(in, f, import_next_element, &c) == OK && !c.closed)
-        import_warn(in, f->name, c.line, "the array has no end: the run was cut off");
+    if (read_pieces(in, t, import_next_element, &c) == OK && !c.closed)
+        import_warn(in, import_text_name(t), c.line, "the array has no end: the run was cut off");
     return in->e->code;
 }
 
