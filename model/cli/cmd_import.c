@@ -269,8 +269,8 @@ static err_code list_formats(arena *mem, err *e) {
     if (t) {
         table_left(t, 1);
         table_row(t, head);
-        for (size_t i = 0; IMPORT_FORMATS[i]; i++) {
-            const char *row[] = {IMPORT_FORMATS[i]->name, IMPORT_FORMATS[i]->about};
+        for (size_t i = 0; import_format_at(i); i++) {
+            const char *row[] = {import_format_at(i)->name, import_format_at(i)->about};
             table_row(t, row);
         }
         table_markdown(t, &out);

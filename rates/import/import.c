@@ -13,8 +13,17 @@ enum { NOTES_MAX = 200, DETECT_BYTES = 1024 * 1024 };
 const char *const IMPORT_PHASES[] = {"prefill", "decode", "mixed", NULL};
 const char *const IMPORT_KINDS[] = {"test", "request", "summary", "trial", NULL};
 
-const import_format *const IMPORT_FORMATS[] = {&IMPORT_LLAMA_BENCH_JSONL, &IMPORT_LLAMA_BENCH_JSON,
-                                               &IMPORT_BATCHED_BENCH_JSONL, NULL};
+static const import_format *const *const FAMILIES[] = {
+    IMPORT_LLAMA_BENCH_FORMATS, IMPORT_BATCHED_BENCH_FORMATS, IMPORT_LLAMA_TABLE_FORMATS,
+    IMPORT_LLAMA_LOG_FORMATS,   IMPORT_LOCAL_FORMATS,         IMPORT_SERVING_FORMATS,
+    IMPORT_AIPERF_FORMATS,      IMPORT_TRACE_FORMATS};
+
+const import_format *import_format_at(size_t i) {
+    for (size_t k = 0; k < sizeof FAMILIES / sizeof *FAMILIES; k++)
+        for (size_t f = 0; FAMILIES[k][f]; f++)
+            if (i-- == 0) return FAMILIES[k][f];
+    return NULL;
+}
 
 /* ---- the result ---- */
 
@@ -263,24 +272,24 @@ bool import_is_array(const file_bytes *f) {
 static const import_format *detect(const file_bytes *f) {
     const import_format *best = NULL;
     int sure = 0;
-    for (size_t i = 0; IMPORT_FORMATS[i]; i++) {
-        int s = IMPORT_FORMATS[i]->detect(f);
+    for (size_t i = 0; import_format_at(i); i++) {
+        int s = import_format_at(i)->detect(f);
         if (s <= sure) continue;
         sure = s;
-        best = IMPORT_FORMATS[i];
+        best = import_format_at(i);
     }
     return best;
 }
 
 static err_code by_name(import *in, const char *name, const import_format **out) {
     char words[1024] = "", near[64];
-    for (size_t i = 0; IMPORT_FORMATS[i]; i++) {
-        if (strcmp(IMPORT_FORMATS[i]->name, name) == 0) {
-            *out = IMPORT_FORMATS[i];
+    for (size_t i = 0; import_format_at(i); i++) {
+        if (strcmp(import_format_at(i)->name, name) == 0) {
+            *out = import_format_at(i);
             return OK;
         }
         size_t n = strlen(words);
-        snprintf(words + n, sizeof words - n, "%s%s", i ? " " : "", IMPORT_FORMATS[i]->name);
+        snprintf(words + n, sizeof words - n, "%s%s", i ? " " : "", import_format_at(i)->name);
     }
     if (jr_nearest(name, words, near, sizeof near))
         return err_set(in->e, E_USAGE, "--format", "unknown format \"%s\", nearest is \"%s\"", name,
@@ -292,9 +301,9 @@ static err_code by_name(import *in, const char *name, const import_format **out)
 static void no_format(import *in, const char *file, bool empty) {
     buf names;
     buf_init(&names);
-    for (size_t i = 0; IMPORT_FORMATS[i]; i++)
-        if (!IMPORT_FORMATS[i]->refuse)
-            buf_addf(&names, "%s%s", i ? ", " : "", IMPORT_FORMATS[i]->name);
+    for (size_t i = 0; import_format_at(i); i++)
+        if (!import_format_at(i)->refuse)
+            buf_addf(&names, "%s%s", i ? ", " : "", import_format_at(i)->name);
     if (empty)
         import_fault(in, file, 0, "is empty");
     else

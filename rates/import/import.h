@@ -154,10 +154,16 @@ typedef struct import_format {
     const char *refuse; /* recognised, and refused with these words: a trace; NULL: read */
 } import_format;
 
-extern const import_format IMPORT_LLAMA_BENCH_JSON, IMPORT_LLAMA_BENCH_JSONL,
-    IMPORT_BATCHED_BENCH_JSONL;
-/* All of them, NULL-terminated. */
-extern const import_format *const IMPORT_FORMATS[];
+/* The formats of one family, NULL-terminated; one file a family. */
+extern const import_format *const IMPORT_LLAMA_BENCH_FORMATS[],
+    *const IMPORT_BATCHED_BENCH_FORMATS[], *const IMPORT_LLAMA_TABLE_FORMATS[],
+                                               *const IMPORT_LLAMA_LOG_FORMATS[],
+                                                   *const IMPORT_LOCAL_FORMATS[],
+                                                       *const IMPORT_SERVING_FORMATS[],
+                                                           *const IMPORT_AIPERF_FORMATS[],
+                                                               *const IMPORT_TRACE_FORMATS[];
+/* All of them in a fixed order; NULL behind the last. */
+const import_format *import_format_at(size_t i);
 
 import import_new(arena * mem, err * e);
 /* Adds what one file holds; `path` "-" is standard input. `format` NULL: found by content. E_USAGE:

@@ -161,9 +161,11 @@ static int detect_lines(const file_bytes *f) {
                : 0;
 }
 
-const import_format IMPORT_BATCHED_BENCH_JSONL = {
+static const import_format JSONL = {
     .name = "batched_bench_jsonl",
     .about = "llama-batched-bench --output-format jsonl",
     .detect = detect_lines,
     .read = read_lines,
 };
+
+const import_format *const IMPORT_BATCHED_BENCH_FORMATS[] = {&JSONL, NULL};

@@ -227,16 +227,18 @@ static int detect_array(const file_bytes *f) {
     return has_keys(f) && import_is_array(f) ? 90 : 0;
 }
 
-const import_format IMPORT_LLAMA_BENCH_JSONL = {
+static const import_format JSONL = {
     .name = "llama_bench_jsonl",
     .about = "llama-bench -o jsonl",
     .detect = detect_lines,
     .read = read_lines,
 };
 
-const import_format IMPORT_LLAMA_BENCH_JSON = {
+static const import_format JSON = {
     .name = "llama_bench_json",
     .about = "llama-bench -o json",
     .detect = detect_array,
     .read = read_array,
 };
+
+const import_format *const IMPORT_LLAMA_BENCH_FORMATS[] = {&JSONL, &JSON, NULL};

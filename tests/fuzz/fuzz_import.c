@@ -63,7 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size) memcpy(text, data, size);
     text[size] = '\0';
     import_as(text, size, NULL);
-    for (size_t i = 0; IMPORT_FORMATS[i]; i++) import_as(text, size, IMPORT_FORMATS[i]->name);
+    for (size_t i = 0; import_format_at(i); i++) import_as(text, size, import_format_at(i)->name);
     free(text);
     return 0;
 }
