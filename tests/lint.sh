@@ -7,7 +7,7 @@ fail() {
     echo "lint: $1"
     status=1
 }
-product=$(git ls-files 'model/*.c' 'rates/*.c' 'rates/import/*.c' 'calib/*.c' 'scenarios/*.c' 'reports/*.c' 'plots/*.c')
+product=$(git ls-files 'model/*.c' 'rates/*.c' 'calib/*.c' 'scenarios/*.c' 'reports/*.c' 'plots/*.c')
 all=$(git ls-files '*.c' '*.h')
 scripts=$(git ls-files '*.sh' .ci/run .ci/install)
 # shellcheck disable=SC2046,SC2086 # lists of words are meant
