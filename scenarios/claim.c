@@ -279,7 +279,10 @@ static void read_model(loader *l, jr root) {
     l->c->model.origin = origin_of(m);
     l->c->model.shape_origin = part_origin(m, "shape_origin");
     l->c->model.weights_origin = part_origin(m, "weights_origin");
-    if (l->c->model.weights_origin & l->without) l->c->model.weight_bytes = 0;
+    if (l->c->model.weights_origin & l->without) { /* what is guessed instead is the model's */
+        l->c->model.weight_bytes = 0;
+        l->c->model.weights_origin = l->c->model.origin;
+    }
     read_precisions(l, m);
     size_t n;
     kv_shape *v = list_of(l, list, sizeof *v, &n);
