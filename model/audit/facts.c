@@ -93,11 +93,14 @@ const claim_figure *facts_beside(const claim *c, const claim_figure *f, metric m
         const claim_figure *g = &c->figures[i];
         if (g == f || g->metric != m || !facts_together(f, g)) continue;
         int kin = kinship(f, g);
-        if (kin == most && best && g->q.v != best->q.v) several = true;
-        if (kin > most) {
+        bool twice =
+            best && g->q.lo <= best->q.hi && best->q.lo <= g->q.hi; /* one value, printed */
+        if (kin == most && !twice) several = true;
+        bool sharper = kin == most && twice && g->q.hi - g->q.lo < best->q.hi - best->q.lo;
+        if (kin > most || sharper) {
             most = kin;
             best = g;
-            several = false;
+            several = several && sharper;
         }
     }
     return several ? NULL : best;
