@@ -375,7 +375,9 @@ static void say_formula(auditor *a, const formula *fm, const claim_figure *worst
 }
 
 static void check_formula(auditor *a, const formula *fm) {
+    enum { OTHERS_MAX = 8 }; /* named in the sentence */
     const claim *c = a->claim;
+    size_t others_n = 0;
     const claim_figure *worst = NULL;
     iv at_worst = iv_none();
     const char *others = "";
@@ -394,9 +396,11 @@ static void check_formula(auditor *a, const formula *fm) {
         if (worst) {
             const claim_figure *less = f->q.v > worst->q.v ? worst : f;
             iv at = less == f ? v : at_worst;
-            const char *s = arena_printf(a->mem, "%s; %s for %s, printed %s", others,
-                                         say_in(a, at.v, less->q.u), less->name,
-                                         say_in(a, less->q.v, less->q.u));
+            const char *s = others_n++ >= OTHERS_MAX
+                                ? NULL
+                                : arena_printf(a->mem, "%s; %s for %s, printed %s", others,
+                                               say_in(a, at.v, less->q.u), less->name,
+                                               say_in(a, less->q.v, less->q.u));
             if (s) others = s;
             if (less == f) continue;
         }

@@ -129,13 +129,13 @@ static void compare_arms(auditor *a, const arm_population *x, const arm_populati
 
 static void check_turns(auditor *a) {
     const claim *c = a->claim;
-    if (!c->has_workload) return;
+    arm_population *p = ARENA_ARRAY(a->mem, arm_population, c->arms_n);
+    if (!p) a->full = true;
+    if (!p || !c->has_workload) return;
+    for (size_t i = 0; i < c->arms_n; i++) p[i] = population_of(a, c->arms[i].name);
     for (size_t i = 0; i < c->arms_n; i++)
-        for (size_t k = i + 1; k < c->arms_n; k++) {
-            arm_population x = population_of(a, c->arms[i].name),
-                           y = population_of(a, c->arms[k].name);
-            if (x.pops && y.pops) compare_arms(a, &x, &y);
-        }
+        for (size_t k = i + 1; k < c->arms_n; k++)
+            if (p[i].pops && p[k].pops) compare_arms(a, &p[i], &p[k]);
 }
 
 /* ---- first token or last ---- */
@@ -201,11 +201,24 @@ static spread spread_of(const claim *c, const claim_figure *first) {
     return s;
 }
 
+/* Is `f` the one with the fewest streams, of its arm and percentile? */
+static bool is_lowest(const claim *c, const claim_figure *f) {
+    for (size_t i = 0; i < c->figures_n; i++) {
+        const claim_figure *g = &c->figures[i];
+        bool beside = g->metric == METRIC_TTFT && g->streams_n > 0 &&
+                      claim_same_arm(g->arm, f->arm) && g->percentile_ppm == f->percentile_ppm;
+        if (beside && (g->streams_n < f->streams_n || (g->streams_n == f->streams_n && g < f)))
+            return false;
+    }
+    return true;
+}
+
 static void check_flat(auditor *a, const claim_figure *f) {
     static const double FLAT_FRAC = 0.01;
     const claim *c = a->claim;
+    if (!is_lowest(c, f)) return;
     spread s = spread_of(c, f);
-    if (f != s.lo || s.n < 3 || s.t_hi > s.t_lo * (1 + FLAT_FRAC)) return;
+    if (s.n < 3 || s.t_hi > s.t_lo * (1 + FLAT_FRAC)) return;
     double requests = claim_number(c, "requests requests_n num_prompts", 0);
     bool other_work = s.work_hi > 1.5 * s.work_lo;
     bool held_back = requests > (double)s.lo->streams_n && s.hi->streams_n > 2 * s.lo->streams_n;
@@ -290,17 +303,18 @@ static void check_together(auditor *a, const claim_figure *f) {
 
 typedef struct arm_range {
     const char *arm;
+    const claim_figure *first;
     iv ttft, rate;
 } arm_range;
 
-static arm_range range_of(const claim *c, const char *arm_name) {
-    arm_range r = {.arm = arm_name};
+static arm_range range_of(const claim *c, const claim_figure *first) {
+    arm_range r = {.arm = first->arm, .first = first};
     for (size_t i = 0; i < c->figures_n; i++) {
         const claim_figure *f = &c->figures[i];
         iv *into = f->metric == METRIC_TTFT          ? &r.ttft
                    : f->metric == METRIC_OUTPUT_RATE ? &r.rate
                                                      : NULL;
-        if (!into || !f->arm || strcmp(f->arm, arm_name) != 0) continue;
+        if (!into || !f->arm || strcmp(f->arm, r.arm) != 0) continue;
         if (!into->ok)
             *into = iv_figure(f);
         else {
@@ -322,27 +336,31 @@ static bool suspect(const auditor *a) {
 /* A trade-off is no fault; one that rests on figures of different events is. */
 static void check_trade(auditor *a) {
     const claim *c = a->claim;
-    for (size_t i = 0; i < c->figures_n; i++)
-        for (size_t k = 0; k < c->figures_n; k++) {
-            const claim_figure *f = &c->figures[i], *g = &c->figures[k];
-            bool first = f->metric == METRIC_TTFT && g->metric == METRIC_TTFT && f->arm && g->arm;
-            for (size_t j = 0; first && j < i; j++)
-                first = !(c->figures[j].metric == METRIC_TTFT &&
-                          claim_same_arm(c->figures[j].arm, f->arm));
-            for (size_t j = 0; first && j < k; j++)
-                first = !(c->figures[j].metric == METRIC_TTFT &&
-                          claim_same_arm(c->figures[j].arm, g->arm));
-            if (!first || strcmp(f->arm, g->arm) == 0) continue;
-            arm_range x = range_of(c, f->arm), y = range_of(c, g->arm);
-            if (!x.rate.ok || !y.rate.ok || x.ttft.hi >= y.ttft.lo || x.rate.hi >= y.rate.lo)
+    arm_range *ranges = ARENA_ARRAY(a->mem, arm_range, c->figures_n);
+    size_t n = 0;
+    if (!ranges) {
+        a->full = true;
+        return;
+    }
+    for (size_t i = 0; i < c->figures_n; i++) { /* of every arm that has a TTFT, once */
+        const claim_figure *f = &c->figures[i];
+        bool first = f->metric == METRIC_TTFT && f->arm;
+        for (size_t j = 0; first && j < n; j++) first = strcmp(ranges[j].arm, f->arm) != 0;
+        if (first) ranges[n++] = range_of(c, f);
+    }
+    audit_outcome o = suspect(a) ? AUDIT_FAIL : AUDIT_CANNOT_TELL;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < n; k++) {
+            arm_range x = ranges[i], y = ranges[k];
+            if (i == k || !x.rate.ok || !y.rate.ok || x.ttft.hi >= y.ttft.lo ||
+                x.rate.hi >= y.rate.lo)
                 continue;
-            audit_outcome o = suspect(a) ? AUDIT_FAIL : AUDIT_CANNOT_TELL;
             finding *say = audit_say(
-                a, R_CONDITIONS, "trade", o, f->arm,
-                f->origin | g->origin | x.rate.origins | y.rate.origins,
+                a, R_CONDITIONS, "trade", o, x.arm,
+                x.first->origin | y.first->origin | x.rate.origins | y.rate.origins,
                 "%s has the lower TTFT (%s against %s) and the lower throughput (%s to %s against "
                 "%s to %s): a reading of latency alone hides it",
-                f->arm, say_s(a, x.ttft.hi), say_s(a, y.ttft.lo), say_num(a, x.rate.lo, ""),
+                x.arm, say_s(a, x.ttft.hi), say_s(a, y.ttft.lo), say_num(a, x.rate.lo, ""),
                 say_num(a, x.rate.hi, "tok/s"), say_num(a, y.rate.lo, ""),
                 say_num(a, y.rate.hi, "tok/s"));
             audit_numbers(say, y.rate.v, x.rate.v, "tok/s");
