@@ -379,6 +379,10 @@ static void read_workload(loader *l, jr root) {
         .turn_out_tok =
             whole_fact(l->c, "turn_out_tok turn_output_tokens output_tokens_per_turn", NOT_STATED),
     };
+    /* tokens of its own in every prompt of an agent: no session of the closed form */
+    const workload_fact *own = claim_fact(l->c, "private_tok private_tokens");
+    for (size_t i = 0; own && i < own->n; i++)
+        if (own->v[i] > 0) k->P = NOT_STATED;
     static const char *const SHAPES[] = {"delta_first", "result_after"};
     const workload_fact *shape = claim_fact(l->c, "turn_shape");
     for (size_t i = 0; shape && shape->text && i < 2; i++)

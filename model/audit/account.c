@@ -95,6 +95,8 @@ static account account_worked_out(auditor *a, const char *arm_name) {
     double evals = prefix_evals(c, policy->reuse);
     iv tok = x.delta.ok && evals > 0 ? iv_exact(evals * (double)c->work.P, ORIGIN_PRINTED)
                                      : x.computed_tok;
+    /* what TTFTs imply is the rate of whole prefixes, no price of a turn's few new tokens */
+    x.prefill_stated = used_rate(c, arm_name, PHASE_PREFILL) || (x.delta.ok && x.delta.v > 0);
     if (!x.delta.ok) x.delta = iv_exact(0, 0);
     x.prefill = iv_div(tok, x.prefix_rate);
     iv out = iv_exact((double)(c->work.K * c->work.H * c->work.turn_out_tok), ORIGIN_PRINTED);

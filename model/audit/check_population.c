@@ -411,6 +411,7 @@ static void check_saturated(auditor *a) {
 
 static bool same_statistic(const claim_figure *f, const claim_figure *g) {
     static const char *const MEAN = "mean|average|avg";
+    if (f->warm != g->warm || f->cold != g->cold) return false;
     if (f->percentile_ppm || g->percentile_ppm) return f->percentile_ppm == g->percentile_ppm;
     return words_have(f->name, MEAN) && words_have(g->name, MEAN);
 }

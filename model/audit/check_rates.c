@@ -292,7 +292,7 @@ static void check_small_prompts(auditor *a, const account *x) {
     double floor_s = pass_floor_s(a, &origins);
     bool together = policy && policy->batch_known && policy->batch == BATCH_LOCKSTEP;
     if (!policy || !policy->reuse_known || policy->reuse == REUSE_NONE || x->delta.v > 0 ||
-        !x->prefill.ok || floor_s <= 0 || c->work.turn_delta_in_tok < 1)
+        !x->prefill_stated || !x->prefill.ok || floor_s <= 0 || c->work.turn_delta_in_tok < 1)
         return;
     double tok = (double)c->work.turn_delta_in_tok * (together ? (double)c->work.K : 1);
     double got = tok / x->prefix_rate.v;
