@@ -248,19 +248,25 @@ static const struct {
     {R_DETERMINISM, NULL},
 };
 
-void invariants_check(const projection *p, rule_result out[RULES_N]) {
+void invariants_check_arm(const projection *p, size_t a, rule_result out[RULES_N]) {
     for (size_t i = 0; i < RULES_N; i++) {
         out[i] = (rule_result){.rule = &RULES[CHECKS[i].id], .outcome = RULE_HOLDS};
         if (!CHECKS[i].check) {
             out[i].outcome = RULE_NEEDS_MORE_RUNS;
             SAY(&out[i], "compares several runs; the property tests do");
+            continue;
         }
-        for (size_t a = 0; CHECKS[i].check && a < p->arms_n; a++) {
-            rule_result one = {.rule = &RULES[CHECKS[i].id], .outcome = RULE_HOLDS};
-            CHECKS[i].check(&p->arms[a], p, &one);
-            one.arm = p->arms[a].arm->name;
-            if (a == 0 || one.outcome > out[i].outcome) out[i] = one;
-        }
+        CHECKS[i].check(&p->arms[a], p, &out[i]);
+        out[i].arm = p->arms[a].arm->name;
+    }
+}
+
+void invariants_check(const projection *p, rule_result out[RULES_N]) {
+    rule_result one[RULES_N];
+    for (size_t a = 0; a < p->arms_n; a++) {
+        invariants_check_arm(p, a, one);
+        for (size_t i = 0; i < RULES_N; i++)
+            if (a == 0 || one[i].outcome > out[i].outcome) out[i] = one[i];
     }
 }
 

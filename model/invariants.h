@@ -31,6 +31,8 @@ enum { RULES_N = 11 }; /* the others judge claims and cards only */
 
 /* One result a rule, in the order of rules.h; the worst over the arms. */
 void invariants_check(const projection *p, rule_result out[RULES_N]);
+/* The same of one arm. */
+void invariants_check_arm(const projection *p, size_t arm_i, rule_result out[RULES_N]);
 /* "9 checked: 7 hold, 2 broken by declared assumptions (I-ROOFLINE, I-FLOOR); 2 not decidable from
  * one run (...)" */
 void invariants_summary(const rule_result r[RULES_N], char *out, size_t cap);

@@ -14,10 +14,18 @@ static void say(auditor *a, const rule_result *r) {
 }
 
 err_code audit_projection(const projection *p, arena *mem, audit *out, err *e) {
-    rule_result results[RULES_N];
+    rule_result worst[RULES_N], of_arm[RULES_N];
     auditor a = {.mem = mem};
     *out = (audit){.kind = "projection", .id = p->scenario->id, .title = p->scenario->title};
-    invariants_check(p, results);
-    for (size_t i = 0; i < RULES_N; i++) say(&a, &results[i]);
+    invariants_check(p, worst);
+    for (size_t i = 0; i < RULES_N; i++)
+        if (worst[i].outcome == RULE_HOLDS || worst[i].outcome == RULE_NEEDS_MORE_RUNS)
+            say(&a, &worst[i]);
+    for (size_t k = 0; k < p->arms_n; k++) {
+        invariants_check_arm(p, k, of_arm);
+        for (size_t i = 0; i < RULES_N; i++) /* what does not hold, of every arm */
+            if (of_arm[i].outcome != RULE_HOLDS && of_arm[i].outcome != RULE_NEEDS_MORE_RUNS)
+                say(&a, &of_arm[i]);
+    }
     return audit_close(&a, out, e);
 }
