@@ -417,6 +417,40 @@ static void read_arms(loader *l, jr root) {
     l->c->arms_n = n;
 }
 
+/* What a metric is counted in; a figure of another dimension would be computed with as nonsense. */
+static bool fits(metric m, dimension d) {
+    static const struct {
+        metric first, last;
+        dimension dim;
+    } OF[] = {{METRIC_WALL, METRIC_LATENCY, DIM_TIME},
+              {METRIC_DECODE_RATE, METRIC_CEILING_RATE, DIM_TOK_S},
+              {METRIC_REQUEST_RATE, METRIC_REQUEST_RATE, DIM_REQ_S},
+              {METRIC_OUTPUT_TOK, METRIC_CONTEXT_TOK, DIM_TOK},
+              {METRIC_REUSE_FRAC, METRIC_ACCEPTANCE, DIM_FRAC},
+              {METRIC_ROUNDS, METRIC_ROUNDS, DIM_COUNT},
+              {METRIC_MEAN_ACCEPTED, METRIC_MEAN_ACCEPTED, DIM_TOK_PER_ROUND},
+              {METRIC_KV_BYTES, METRIC_KV_BYTES, DIM_BYTES},
+              {METRIC_KV_BYTES_PER_TOK, METRIC_KV_BYTES_PER_TOK, DIM_BYTES_PER_TOK},
+              {METRIC_WEIGHTS_BYTES, METRIC_BUDGET_BYTES, DIM_BYTES},
+              {METRIC_DENSITY, METRIC_DENSITY, DIM_AGENTS_PER_BYTE},
+              {METRIC_AGENTS_MAX, METRIC_REQUESTS, DIM_COUNT},
+              {METRIC_SPEEDUP, METRIC_SPEEDUP, DIM_RATIO},
+              {METRIC_BANDWIDTH, METRIC_BANDWIDTH, DIM_BYTES_S},
+              {METRIC_UTILISATION, METRIC_UTILISATION, DIM_FRAC},
+              {METRIC_COMPUTE, METRIC_COMPUTE, DIM_FLOP_S},
+              {METRIC_PRICE, METRIC_PRICE, DIM_MONEY_PER_TIME},
+              {METRIC_TOK_PER_MONEY, METRIC_TOK_PER_MONEY, DIM_TOK_PER_MONEY},
+              {METRIC_MONEY_PER_TOK, METRIC_MONEY_PER_TOK, DIM_MONEY_PER_TOK},
+              {METRIC_POWER, METRIC_POWER, DIM_POWER},
+              {METRIC_ENERGY, METRIC_ENERGY, DIM_ENERGY},
+              {METRIC_ENERGY_PER_TOK, METRIC_ENERGY_PER_TOK, DIM_ENERGY_PER_TOK},
+              {METRIC_TOK_PER_ENERGY, METRIC_TOK_PER_ENERGY, DIM_TOK_PER_ENERGY}};
+    for (size_t i = 0; i < sizeof OF / sizeof *OF; i++)
+        if (m >= OF[i].first && m <= OF[i].last)
+            return OF[i].dim == d || (m == METRIC_KV_BYTES_PER_TOK && d == DIM_BYTES);
+    return true;
+}
+
 static void read_figure(loader *l, jr it, claim_figure *f) {
     keys(l, it,
          "name value unit digits_as_printed arm conditions metric model agents_n context_tok "
@@ -436,6 +470,9 @@ static void read_figure(loader *l, jr it, claim_figure *f) {
                 f->q.v / f->q.u->scale, f->q.u->name);
     bool stated = l->strict && jr_present(jr_get(it, "metric"));
     metric said = f->metric;
+    if (stated && !fits(said, f->q.u->dim))
+        jr_fail(jr_get(it, "unit"), E_SCHEMA, "found \"%s\", expected a unit of %s", f->q.u->name,
+                METRIC_NAMES[said]);
     claim_read_words(l->c, f);
     if (stated) f->metric = said; /* "other" too */
     f->streams_n = jr_int_or(it, "agents_n", 0, 1000000, f->streams_n);

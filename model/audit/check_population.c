@@ -299,6 +299,42 @@ static void check_together(auditor *a, const claim_figure *f) {
     audit_numbers(say, each, f->q.v, "tok/s");
 }
 
+/* ---- the rate of a whole request ---- */
+
+/* Does anything beside `f` say that a request is more than its decode? */
+static bool more_than_decode(const claim *c, const claim_figure *f, const claim_figure *whole) {
+    const claim_figure *d = facts_beside(c, f, METRIC_DECODE_TIME),
+                       *faster = facts_beside(c, f, METRIC_DECODE_RATE);
+    static const metric BEFORE[] = {METRIC_TTFT, METRIC_PREFILL_TIME};
+    for (size_t i = 0; i < 2; i++) {
+        const claim_figure *t = facts_beside(c, f, BEFORE[i]);
+        if (t && claim_same_arm(t->arm, f->arm) && t->q.lo > whole->q.step) return true;
+    }
+    return (d && claim_same_arm(d->arm, f->arm) && d->q.hi < whole->q.lo) ||
+           (faster && claim_same_arm(faster->arm, f->arm) && faster->q.lo > f->q.hi);
+}
+
+/* All output tokens over all of the time is no decode rate: prefill and waiting are in it. */
+static void check_whole_request(auditor *a, const claim_figure *f) {
+    const claim *c = a->claim;
+    const claim_figure *whole = facts_beside(c, f, METRIC_LATENCY),
+                       *n = facts_beside(c, f, METRIC_OUTPUT_TOK);
+    if (!whole) whole = facts_beside(c, f, METRIC_WALL);
+    if (f->metric != METRIC_DECODE_RATE || !whole || !n || !claim_same_arm(whole->arm, f->arm))
+        return;
+    iv all = iv_div(iv_figure(n), iv_figure(whole));
+    if (!all.ok || !isfinite(all.hi) || !quantity_allows(&f->q, all.lo, all.hi) ||
+        !more_than_decode(c, f, whole))
+        return;
+    finding *say =
+        audit_say(a, R_POPULATION, "whole-request", AUDIT_FAIL, f->name, all.origins | f->origin,
+                  "%s is %s tokens over the whole %s, prefill and waiting included: no decode rate",
+                  say_in(a, f->q.v, f->q.u), say_num(a, n->q.v, ""), say_s(a, whole->q.v));
+    say->has_found = true;
+    say->found = f->q.v;
+    say->unit = "tok/s";
+}
+
 /* ---- a latency that is bought with throughput ---- */
 
 typedef struct arm_range {
@@ -438,6 +474,7 @@ void check_populations(auditor *a) {
         if (f->metric == METRIC_TTFT && f->streams_n > 0) check_flat(a, f);
         check_streams(a, f);
         check_together(a, f);
+        check_whole_request(a, f);
     }
     check_trade(a);
     check_saturated(a);
