@@ -152,6 +152,10 @@ static const edit EDITS[] = {
     /* two sequences in 30 ms: 3.67 times the rate of one */
     {"more than B times one", "\"samples_s\": " B2, "\"tok_s\": 66.7", R_POPULATION, "superlinear",
      AUDIT_FAIL, VERDICT_DEFECT, "decode-stream decode-pass superlinear", ""},
+    {"the same among points that are not used", "\"decode\": [",
+     "\"decode\": [{\"batch_n\": 16, \"context_tok\": 1000, \"tok_s\": 2000, \"excluded\": "
+     "\"x\"}, ",
+     R_POPULATION, "superlinear", AUDIT_PASS, VERDICT_SOUND, "", ""},
     /* the mean of 116, 58 and 58 ms */
     {"mean over a cold sample", "\"samples_s\": " B2,
      "\"samples_s\": [0.116, 0.058, 0.058], \"step_s\": 0.0773", R_POPULATION, "cold-sample",
