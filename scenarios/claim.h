@@ -15,6 +15,7 @@
 #include "scenario.h"
 
 #include <cjson/cJSON.h>
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -82,8 +83,9 @@ extern const char *const METRIC_NAMES[]; /* NULL-terminated, by metric */
 
 enum { NOT_STATED = -1 };
 
-typedef struct figure {
+typedef struct claim_figure {
     const char *name, *arm, *conditions, *source; /* arm, conditions, source: NULL when absent */
+    const char *model; /* of a figure of another model than the claim's; NULL: the claim's */
     quantity q;
     metric metric;
     origin origin;
@@ -94,11 +96,11 @@ typedef struct figure {
     uint32_t percentile_ppm;
     double weight_bits; /* of a precision that is named; 0: none; NOT_STATED: called unstated */
     bool warm, cold;    /* cached prompt, first turn */
-} figure;
+} claim_figure;
 
 typedef struct ratio {
     const char *name, *print, *source;
-    const figure *num, *den;
+    const claim_figure *num, *den;
     quantity q; /* unit x or % */
     origin origin;
 } ratio;
@@ -151,15 +153,15 @@ typedef struct revision {
 
 /* A printed sum: `gives` = sum of factor x figure. */
 typedef struct sum_part {
-    const figure *figure;
+    const claim_figure *figure;
     double times;
     bool times_agents; /* times the number of agents of the figure that it gives */
 } sum_part;
 
 typedef struct formula {
     const char *name, *arm, *source;
-    metric gives_metric; /* every figure of this metric and arm; METRIC_OTHER: one figure */
-    const figure *gives;
+    metric gives_metric; /* every figure of this metric and arm; METRIC_OTHER: one claim_figure */
+    const claim_figure *gives;
     const sum_part *parts;
     size_t parts_n;
     origin origin;
@@ -171,7 +173,7 @@ typedef struct claim_arm {
     bool reuse_known;
     batching batch;
     bool batch_known;
-    bool batched_ingest; /* results of all agents enter in one pass */
+    first_comers comers; /* wait unless it says each */
 } claim_arm;
 
 typedef struct claim_chip {
@@ -215,7 +217,7 @@ typedef struct claim {
             double bytes;
         } by_precision[8];
         size_t by_precision_n;
-        origin origin, shape_origin;
+        origin origin, weights_origin, shape_origin;
     } model;
     const workload_fact *facts;
     size_t facts_n;
@@ -223,7 +225,7 @@ typedef struct claim {
     workload work;
     const claim_arm *arms;
     size_t arms_n;
-    const figure *figures;
+    const claim_figure *figures;
     size_t figures_n;
     const ratio *ratios;
     size_t ratios_n;
@@ -261,7 +263,7 @@ bool claim_same_arm(const char *a, const char *b);
 /* ---- words (claim_words.c) ---- */
 
 /* Fills what figure f's texts say: metric (unless set), streams, context, percentile, precision. */
-void claim_read_words(const claim *c, figure *f);
+void claim_read_words(const claim *c, claim_figure *f);
 /* Does `text` hold `word` between word boundaries, in any case? `words` may hold several,
  * separated by '|'. */
 bool words_have(const char *text, const char *words);

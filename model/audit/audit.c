@@ -64,13 +64,28 @@ void audit_numbers(finding *f, double expected, double found, const char *unit_n
     f->unit = unit_name;
 }
 
+void audit_add(auditor *a, const char *more) {
+    if (a->full || a->n == 0 || !more[0]) return;
+    finding *f = &a->list[a->n - 1];
+    const char *s = arena_printf(a->mem, "%s%s", f->why, more);
+    if (s)
+        f->why = s;
+    else
+        a->full = true;
+}
+
+/* Six digits; whole numbers of any size without an exponent. */
+static void plain(double v, char *out, size_t cap) {
+    snprintf(out, cap, fabs(v) >= 1e5 && fabs(v) < 1e15 ? "%.0f" : "%.6g", v);
+}
+
 /* "12.5" or, where the parts leave something open, "12.45 to 12.55". */
 static void say_range(double v, double lo, double hi, char *out, size_t cap) {
     char a[40], b[40];
-    snprintf(a, sizeof a, "%.6g", lo);
-    snprintf(b, sizeof b, "%.6g", hi);
+    plain(lo, a, sizeof a);
+    plain(hi, b, sizeof b);
     if (strcmp(a, b) == 0 || !isfinite(lo) || !isfinite(hi))
-        snprintf(out, cap, "%.6g", v);
+        plain(v, out, cap);
     else
         snprintf(out, cap, "%s to %s", a, b);
 }
@@ -92,12 +107,13 @@ bool audit_follows(auditor *a, rule_id id, const char *check, const char *about,
 
 /* ---- the audit as a whole ---- */
 
-/* Notes are last digits and gaps: no verdict hangs on them. */
+/* Whatever fails is a defect, a last digit too; what cannot be told matters when much hangs on it.
+ */
 static verdict judge(const auditor *a) {
     bool pass = false, open = false;
     for (size_t i = 0; i < a->n; i++) {
         const finding *f = &a->list[i];
-        if (f->outcome == AUDIT_FAIL && f->weight > WEIGHT_NOTE) return VERDICT_DEFECT;
+        if (f->outcome == AUDIT_FAIL) return VERDICT_DEFECT;
         pass |= f->outcome == AUDIT_PASS;
         open |= f->outcome == AUDIT_CANNOT_TELL && f->weight == WEIGHT_MAJOR;
     }

@@ -71,6 +71,9 @@ finding *audit_say(auditor *a, rule_id rule, const char *check, audit_outcome ou
 /* The numbers compared, in `unit`. */
 void audit_numbers(finding *f, double expected, double found, const char *unit);
 
+/* Adds to the sentence of what was said last. */
+void audit_add(auditor *a, const char *more);
+
 /* Compares the printed q with what its parts allow, [lo, hi] around v (base units): pass, fail, or
  * fail as a cut digit (a note). Returns true when it passes. `how` says how v comes about: "5,120
  * tokens / 393.8 s". */
@@ -79,7 +82,7 @@ bool audit_follows(auditor *a, rule_id rule, const char *check, const char *abou
                    const char *how);
 
 /* Sorts what was said into findings (heaviest first, else in the order said) and passes, and gives
- * the verdict. DEFECT: a fail that is no mere note. CANNOT_TELL: nothing passes, or a cannot_tell
+ * the verdict. DEFECT: a fail. CANNOT_TELL: nothing passes, or a cannot_tell
  * of weight MAJOR. Else SOUND. The caller has set kind, id and title. E_LIMIT: statements are
  * missing. */
 MUST_USE err_code audit_close(const auditor *a, audit *out, err *e);

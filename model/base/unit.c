@@ -219,6 +219,13 @@ quantity quantity_exact(double v, const unit *u) {
     return (quantity){.v = v, .lo = v, .hi = v, .u = u, .print = ""};
 }
 
+/* Things that are counted one by one. */
+static bool counts(const unit *u) {
+    return (u->dim == DIM_TOK || u->dim == DIM_COUNT || u->dim == DIM_BYTES ||
+            u->dim == DIM_BYTES_PER_TOK) &&
+           u->scale == 1;
+}
+
 quantity quantity_of(double value, const unit *u, const char *text) {
     print p;
     char digits[40];
@@ -232,6 +239,12 @@ quantity quantity_of(double value, const unit *u, const char *text) {
         text = digits;
     }
     q.about = about(text, p.at);
+    if (counts(u) && !q.about && p.decimals == 0 && !preceded(text, p.at, ">") &&
+        !preceded(text, p.at, "<")) { /* a whole number of things is meant exactly */
+        q.v = q.lo = q.hi = value * u->scale;
+        q.step = u->scale;
+        return q;
+    }
     double step = pow(10, -p.decimals);
     if (p.decimals == 0 && q.about && value != 0) step = pow(10, p.trailing_zeros);
     q.v = value * u->scale;
@@ -257,5 +270,5 @@ bool quantity_allows(const quantity *q, double lo, double hi) {
 }
 
 bool quantity_cut(const quantity *q, double v) {
-    return !q->bound && q->step > 0 && v >= q->v - 1e-9 * fabs(v) && v < q->v + q->step;
+    return !q->bound && q->hi > q->lo && v >= q->v - 1e-9 * fabs(v) && v < q->v + q->step;
 }

@@ -1,3 +1,4 @@
+#include "claim.h"
 #include "cli/cli.h"
 #include "figures.h"
 #include "hardware.h"
@@ -49,6 +50,11 @@ static const char *about_scenario(const scenario *s, arena *mem) {
                         (long long)s->work.K, (long long)s->work.H, (long long)s->work.P, names);
 }
 
+static const char *about_claim(const claim *c, arena *mem) {
+    return arena_printf(mem, "claim %s: %zu figures, %zu ratios, %zu rates", c->id, c->figures_n,
+                        c->ratios_n, c->rates_n);
+}
+
 static err_code check_file(const char *path, card_library *lib, arena *mem, const char **schema,
                            const char **about, err *e) {
     file_bytes f = {0};
@@ -67,6 +73,9 @@ static err_code check_file(const char *path, card_library *lib, arena *mem, cons
         figure_list l;
         if (figures_run(path, cli_data_path("scenarios", mem), lib, mem, &l, e) == OK)
             *about = arena_printf(mem, "list of %zu figures", l.n);
+    } else if (strcmp(*schema, CLAIM_SCHEMA) == 0) {
+        const claim *c = NULL;
+        if (claim_parse(&f, 0, mem, &c, e) == OK) *about = about_claim(c, mem);
     } else if (strcmp(*schema, HARDWARE_SCHEMA) == 0) {
         hardware_catalogue chips;
         if (hardware_parse(&f, mem, &chips, e) == OK)
@@ -76,7 +85,7 @@ static err_code check_file(const char *path, card_library *lib, arena *mem, cons
         snprintf(where, sizeof where, "%s#/schema", path);
         err_set(e, E_SCHEMA, where,
                 "found \"%s\", expected \"" CARD_SCHEMA "\", \"" SCENARIO_SCHEMA
-                "\" or \"" FIGURES_SCHEMA "\"",
+                "\", \"" CLAIM_SCHEMA "\" or \"" FIGURES_SCHEMA "\"",
                 *schema);
     }
     return e->code;

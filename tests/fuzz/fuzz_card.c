@@ -59,7 +59,7 @@ static void check_audit(const card *c, arena *mem) {
         const finding *f = &a.findings[i];
         EXPECT(f->outcome != AUDIT_PASS && f->why[0] != '\0');
         EXPECT(isfinite(f->found) && isfinite(f->expected));
-        fails |= f->outcome == AUDIT_FAIL && f->weight > WEIGHT_NOTE;
+        fails |= f->outcome == AUDIT_FAIL;
     }
     EXPECT(e.code || fails == (a.verdict == VERDICT_DEFECT));
 }

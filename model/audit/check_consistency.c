@@ -1,0 +1,221 @@
+/* One quantity said twice, sentences that compare two figures, and what a comparison leaves unsaid.
+ */
+#include "audit/facts.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- said twice ---- */
+
+static bool same_text(const char *x, const char *y) {
+    return claim_same_arm(x, y);
+}
+
+/* Two figures of one quantity: same metric, arm and conditions. */
+static bool one_quantity(const claim_figure *f, const claim_figure *g) {
+    return f->metric != METRIC_OTHER && f->metric == g->metric && same_text(f->arm, g->arm) &&
+           same_text(f->conditions, g->conditions) && f->streams_n == g->streams_n &&
+           f->context_tok == g->context_tok && f->percentile_ppm == g->percentile_ppm &&
+           f->gpus_n == g->gpus_n && f->weight_bits == g->weight_bits && f->warm == g->warm &&
+           f->cold == g->cold;
+}
+
+/* A range is printed as its two ends. */
+static bool ends_of_range(const claim_figure *f, const claim_figure *g) {
+    static const char *const ENDS =
+        "low|high|lower|upper|min|max|first|last|lowest|highest|best|worst";
+    return words_have(f->name, ENDS) || words_have(g->name, ENDS);
+}
+
+static void check_warmth(auditor *a, const claim_figure *f, const claim_figure *g) {
+    double times = fmax(f->q.v, g->q.v) / fmin(f->q.v, g->q.v);
+    double tok = (double)f->context_tok;
+    const char *rates =
+        tok > 0 ? arena_printf(a->mem, " (%s and %s of implied prefill)",
+                               say_num(a, tok / f->q.v, "tok/s"), say_num(a, tok / g->q.v, "tok/s"))
+                : "";
+    finding *say = audit_say(
+        a, R_CONSISTENCY, "warm-cache", AUDIT_CANNOT_TELL, f->name, f->origin | g->origin,
+        "same length, TTFT differs %sx: %s and %s%s: warm cache? never to be merged or averaged",
+        say_num(a, round(times), ""), say_s(a, f->q.v), say_s(a, g->q.v), rates ? rates : "");
+    audit_numbers(say, f->q.v, g->q.v, "s");
+    say->weight = WEIGHT_MAJOR;
+}
+
+static void check_twice(auditor *a) {
+    const claim *c = a->claim;
+    for (size_t i = 0; i < c->figures_n; i++)
+        for (size_t k = i + 1; k < c->figures_n; k++) {
+            const claim_figure *f = &c->figures[i], *g = &c->figures[k];
+            if (!one_quantity(f, g) || ends_of_range(f, g) || f->q.bound || g->q.bound) continue;
+            bool ok = f->q.lo <= g->q.hi && g->q.lo <= f->q.hi;
+            bool cut = !ok && (quantity_cut(&f->q, g->q.v) || quantity_cut(&g->q, f->q.v));
+            if (!ok && f->metric == METRIC_TTFT && f->q.v > 0 && g->q.v > 0 &&
+                fmax(f->q.v, g->q.v) > 5 * fmin(f->q.v, g->q.v)) {
+                check_warmth(a, f, g);
+                continue;
+            }
+            finding *say =
+                audit_say(a, R_CONSISTENCY, "said-twice", ok ? AUDIT_PASS : AUDIT_FAIL, f->name,
+                          f->origin | g->origin, "%s is printed as %s and as %s%s", f->name,
+                          say_in(a, f->q.v, f->q.u), say_in(a, g->q.v, g->q.u),
+                          cut ? ": cut, not rounded" : "");
+            audit_numbers(say, f->q.v / f->q.u->scale, g->q.v / f->q.u->scale, f->q.u->name);
+            if (cut) say->weight = WEIGHT_NOTE;
+        }
+}
+
+/* A speedup figure and a ratio of walls say the same thing. */
+static void check_speedup(auditor *a) {
+    const claim *c = a->claim;
+    for (size_t i = 0; i < c->figures_n; i++) {
+        const claim_figure *f = &c->figures[i];
+        if (f->metric != METRIC_SPEEDUP) continue;
+        for (size_t k = 0; k < c->ratios_n; k++) {
+            const ratio *r = &c->ratios[k];
+            if (r->num->metric != METRIC_WALL || r->den->metric != METRIC_WALL || f->arm ||
+                r->q.u->dim != DIM_RATIO || f->conditions)
+                continue;
+            bool ok = f->q.lo <= r->q.hi && r->q.lo <= f->q.hi;
+            finding *say =
+                audit_say(a, R_CONSISTENCY, "said-twice", ok ? AUDIT_PASS : AUDIT_FAIL, f->name,
+                          f->origin | r->origin,
+                          "the speedup of one session is printed as %s (%s) and as %s (%s)",
+                          r->print, r->name, say_num(a, f->q.v, "x"), f->name);
+            audit_numbers(say, r->q.v, f->q.v, "x");
+        }
+    }
+}
+
+/* ---- sentences ---- */
+
+static const struct {
+    const char *words;
+    int sign; /* left - right */
+} VERBS[] = {{"exceeds", 1},       {"exceed", 1},           {"is larger than", 1},
+             {"is more than", 1},  {"outweighs", 1},        {"is bigger than", 1},
+             {"is above", 1},      {"is greater than", 1},  {"is below", -1},
+             {"is less than", -1}, {"is smaller than", -1}, {"fits in", -1},
+             {"stays under", -1}};
+
+static metric noun_metric(const char *text) {
+    static const struct {
+        const char *words;
+        metric m;
+    } NOUNS[] = {{"kv|cache", METRIC_KV_BYTES},
+                 {"weights|model", METRIC_WEIGHTS_BYTES},
+                 {"memory|footprint", METRIC_MEMORY_BYTES},
+                 {"budget", METRIC_BUDGET_BYTES}};
+    for (size_t i = 0; i < sizeof NOUNS / sizeof *NOUNS; i++)
+        if (words_have(text, NOUNS[i].words)) return NOUNS[i].m;
+    return METRIC_OTHER;
+}
+
+/* The figure that a half of a sentence speaks of: its noun, with the context and the number of
+ * users that the sentence names. */
+static const claim_figure *figure_of(const claim *c, metric m, const claim_figure *said) {
+    for (size_t i = 0; m != METRIC_OTHER && i < c->figures_n; i++) {
+        const claim_figure *f = &c->figures[i];
+        bool context =
+            said->context_tok < 0 || f->context_tok < 0 || f->context_tok == said->context_tok;
+        bool users = said->streams_n < 0 || f->streams_n < 0 || f->streams_n == said->streams_n;
+        bool stated = m != METRIC_KV_BYTES || (f->context_tok >= 0 && f->streams_n >= 0);
+        if (f->metric == m && context && users && stated) return f;
+    }
+    return NULL;
+}
+
+static void check_statement(auditor *a, const char *text) {
+    const claim *c = a->claim;
+    for (size_t i = 0; i < sizeof VERBS / sizeof *VERBS; i++) {
+        const char *at = strstr(text, VERBS[i].words);
+        if (!at) continue;
+        const char *left = arena_printf(a->mem, "%.*s", (int)(at - text), text);
+        const char *right = at + strlen(VERBS[i].words);
+        if (!left) return;
+        claim_figure said = {.name = text, .arm = NULL, .conditions = NULL, .q.u = unit_find("GB")};
+        claim_read_words(c, &said);
+        const claim_figure *f = figure_of(c, noun_metric(left), &said),
+                           *g = figure_of(c, noun_metric(right), &said);
+        if (!f || !g || f == g || f->q.u->dim != g->q.u->dim) continue;
+        bool ok = VERBS[i].sign > 0 ? f->q.hi > g->q.lo : f->q.lo < g->q.hi;
+        const char *users = "";
+        if (f->metric == METRIC_KV_BYTES && f->streams_n > 0) {
+            const char *s = arena_printf(a->mem, "; it takes %s users to reach it",
+                                         say_num(a, g->q.v / f->q.v * (double)f->streams_n, ""));
+            users = s ? s : "";
+        }
+        finding *say =
+            audit_say(a, R_CONSISTENCY, "statement", ok ? AUDIT_PASS : AUDIT_FAIL, f->name,
+                      f->origin | g->origin, "\"%s\": the figures are %s and %s (%s of it)%s", text,
+                      say_in(a, f->q.v, f->q.u), say_in(a, g->q.v, g->q.u),
+                      say_num(a, f->q.v / g->q.v, ""), ok ? "" : users);
+        audit_numbers(say, g->q.v / g->q.u->scale, f->q.v / g->q.u->scale, g->q.u->name);
+        return;
+    }
+}
+
+/* ---- what a comparison needs ---- */
+
+static size_t arms_with(const claim *c, metric m, const char **first) {
+    size_t n = 0;
+    *first = NULL;
+    for (size_t i = 0; i < c->figures_n; i++) {
+        const claim_figure *f = &c->figures[i];
+        if (f->metric != m || !f->arm) continue;
+        bool known = false;
+        for (size_t k = 0; k < i && !known; k++)
+            known = c->figures[k].metric == m && same_text(c->figures[k].arm, f->arm);
+        if (!known) n++;
+        if (!*first) *first = f->arm;
+    }
+    return n;
+}
+
+/* Acceptance and rounds of a draft say what speculation does; whether it gains anything needs the
+ * same run without it. */
+static void check_baseline(auditor *a) {
+    const claim *c = a->claim;
+    const char *first;
+    if (arms_with(c, METRIC_ACCEPTANCE, &first) == 0) return;
+    for (size_t i = 0; i < c->figures_n; i++) {
+        const claim_figure *f = &c->figures[i];
+        if (words_have(f->arm, "baseline|without|off|no draft|plain|autoregressive|target only") ||
+            words_have(f->conditions, "baseline|without|off|no draft|plain|target only") ||
+            f->metric == METRIC_SPEEDUP)
+            return;
+    }
+    finding *say = audit_say(a, R_CONDITIONS, "baseline", AUDIT_CANNOT_TELL, c->id, ORIGIN_PRINTED,
+                             "no run without speculation is printed, so no speedup can be judged");
+    say->weight = WEIGHT_NOTE;
+}
+
+/* Two arms compared at the same number of streams, the workload stated once for both. */
+static void check_same_conditions(auditor *a) {
+    const claim *c = a->claim;
+    for (size_t i = 0; i < c->ratios_n; i++) {
+        const claim_figure *f = c->ratios[i].num, *g = c->ratios[i].den;
+        if (f->metric != g->metric || !f->arm || !g->arm || same_text(f->arm, g->arm)) continue;
+        bool streams = f->streams_n == g->streams_n, context = f->context_tok == g->context_tok;
+        bool rate_or_time = f->q.u->dim == DIM_TOK_S || f->q.u->dim == DIM_TIME;
+        if (!rate_or_time) continue;
+        if (streams && context && c->facts_n > 0)
+            audit_say(
+                a, R_CONDITIONS, "same", AUDIT_PASS, c->ratios[i].name, f->origin | g->origin,
+                "%s and %s are compared at the same number of streams and the one stated workload",
+                f->arm, g->arm);
+        else if (f->streams_n >= 0 && g->streams_n >= 0 && !streams)
+            audit_say(a, R_CONDITIONS, "same", AUDIT_FAIL, c->ratios[i].name, f->origin | g->origin,
+                      "%s at %lld streams is compared with %s at %lld", f->arm,
+                      (long long)f->streams_n, g->arm, (long long)g->streams_n);
+    }
+}
+
+void check_statements(auditor *a) {
+    check_twice(a);
+    check_speedup(a);
+    for (size_t i = 0; i < a->claim->statements_n; i++) check_statement(a, a->claim->statements[i]);
+    check_baseline(a);
+    check_same_conditions(a);
+}

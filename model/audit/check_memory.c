@@ -1,0 +1,351 @@
+/* Memory: KV bytes from the architecture, what sharing saves, how many agents fit, what a device
+ * holds. */
+#include "audit/facts.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double SAME_FRAC = 0.005;
+
+/* ---- KV cache ---- */
+
+/* How many letters and digits two names share from the start, punctuation and case apart. */
+static size_t common_start(const char *x, const char *y) {
+    size_t n = 0;
+    while (*x && *y) {
+        while (*x && strchr(" -_.()", *x)) x++;
+        while (*y && strchr(" -_.()", *y)) y++;
+        if (!*x || (*x | 32) != (*y | 32)) break;
+        x++, y++, n++;
+    }
+    return n;
+}
+
+/* The variant that an arm's name begins like; else the model itself. */
+static const kv_shape *shape_of(const claim *c, const claim_figure *f) {
+    const kv_shape *best = NULL;
+    size_t most = 4;
+    for (size_t i = 0; f->arm && i < c->model.variants_n; i++) {
+        size_t n = common_start(f->arm, c->model.variants[i].name);
+        if (n > most) {
+            most = n;
+            best = &c->model.variants[i];
+        }
+    }
+    return best ? best : &c->model.shape;
+}
+
+/* KV bytes per token for `f`: a precision beside a KV figure is that of the cache. */
+static double per_tok(const claim *c, const claim_figure *f, bool all_layers) {
+    double bytes = claim_kv_bytes_per_tok(c, shape_of(c, f), all_layers);
+    if (f->weight_bits > 0 && c->model.kv_element_bytes > 0)
+        bytes *= f->weight_bits / 8 / c->model.kv_element_bytes;
+    return bytes;
+}
+
+static double tokens_of(const claim *c, const claim_figure *f) {
+    double tok = f->context_tok > 0 ? (double)f->context_tok
+                                    : claim_number(c, "context_tokens context_tok context ctx", 0);
+    double n = f->streams_n > 0
+                   ? (double)f->streams_n
+                   : claim_number(c, "sequences concurrent_users users agents batch", 1);
+    return tok * n;
+}
+
+static unsigned shape_origins(const claim *c, const claim_figure *f) {
+    return f->origin | c->model.shape_origin;
+}
+
+/* What would explain a KV figure that the architecture does not give. NULL: nothing known. */
+static const char *explained(auditor *a, const claim_figure *f, double right, double all,
+                             rule_id *filed) {
+    const unit *other = unit_other_prefix(f->q.u);
+    double printed = f->q.v / f->q.u->scale;
+    quantity q = f->q;
+    *filed = R_MEMORY;
+    if (all > right * (1 + SAME_FRAC) && quantity_allows(&f->q, all, all))
+        return "all layers of a hybrid model are charged; only its full-attention layers keep "
+               "token-indexed KV";
+    if (other && f->q.u->dim == DIM_BYTES) {
+        q.lo = q.lo / f->q.u->scale * other->scale;
+        q.hi = q.hi / f->q.u->scale * other->scale;
+        q.v = printed * other->scale;
+        *filed = R_UNITS;
+        if (quantity_allows(&q, right, right))
+            return arena_printf(a->mem, "the number is right in %s: binary and decimal units mixed",
+                                other->name);
+        /* 0.224 "GB" that is 224 MiB */
+        const unit *mib = unit_find("MiB"), *gb = unit_find("GB");
+        double mixed = printed * (f->q.u == gb ? 1000 : 0.001) * mib->scale;
+        double width = (f->q.hi - f->q.lo) / f->q.v;
+        if ((f->q.u == gb || f->q.u == unit_find("GiB")) &&
+            fabs(mixed / right - 1) <= width / 2 + 1e-9)
+            return arena_printf(a->mem,
+                                "%s are meant: a thousand binary units counted as one decimal one",
+                                say_num(a, printed * 1000, "MiB"));
+    }
+    *filed = R_MEMORY;
+    if (quantity_allows(&f->q, right / 2, right / 2)) return "half: one byte an element, or only K";
+    if (quantity_allows(&f->q, right * 2, right * 2)) return "double: four bytes an element?";
+    return NULL;
+}
+
+static void kv_finding(auditor *a, const claim_figure *f, double right, double all,
+                       const char *what) {
+    rule_id filed;
+    if (quantity_allows(&f->q, right, right) || quantity_cut(&f->q, right)) {
+        bool cut = !quantity_allows(&f->q, right, right);
+        audit_follows(a, cut ? R_RATIO : R_MEMORY, "kv-bytes", f->name, &f->q, right, right, right,
+                      shape_origins(a->claim, f), what);
+        return;
+    }
+    const char *why = explained(a, f, right, all, &filed);
+    finding *say =
+        audit_say(a, filed, "kv-bytes", AUDIT_FAIL, f->name, shape_origins(a->claim, f),
+                  "printed %s, the architecture gives %s (%s)%s%s", say_in(a, f->q.v, f->q.u),
+                  say_in(a, right, f->q.u), what, why ? ": " : "", why ? why : "");
+    audit_numbers(say, right / f->q.u->scale, f->q.v / f->q.u->scale, f->q.u->name);
+}
+
+/* KV figures that hold as printed and would not with the other kind of multiple settle the unit. */
+static void check_unit(auditor *a, const claim_figure *f, double right) {
+    const unit *other = unit_other_prefix(f->q.u);
+    if (!other || !quantity_allows(&f->q, right, right)) return;
+    for (size_t i = 0; i < a->n; i++)
+        if (strcmp(a->list[i].check, "kv-unit") == 0) return; /* once */
+    quantity q = f->q;
+    double k = other->scale / f->q.u->scale;
+    q.v *= k, q.lo *= k, q.hi *= k;
+    if (!quantity_allows(&q, right, right))
+        audit_say(a, R_UNITS, "kv-unit", AUDIT_PASS, f->name, shape_origins(a->claim, f),
+                  "%s is right in %s and would not be in %s", f->name, f->q.u->name, other->name);
+}
+
+static void check_kv(auditor *a, const claim_figure *f) {
+    double right = per_tok(a->claim, f, false), all = per_tok(a->claim, f, true), tok = 1;
+    if (right <= 0) return;
+    if (f->metric == METRIC_KV_BYTES) tok = tokens_of(a->claim, f);
+    if (tok <= 0) return;
+    const char *what = f->metric == METRIC_KV_BYTES
+                           ? arena_printf(a->mem, "%s bytes a token x %s tokens",
+                                          say_num(a, right, ""), say_num(a, tok, ""))
+                           : "2 x full-attention layers x KV heads x head dim x bytes an element";
+    kv_finding(a, f, right * tok, all * tok, what ? what : "");
+    check_unit(a, f, right * tok);
+}
+
+/* "keys 128 + values 128" beside 256. */
+static void check_keys_values(auditor *a, const claim_figure *f) {
+    const char *k = f->conditions ? strstr(f->conditions, "keys ") : NULL;
+    const char *v = k ? strstr(k, "+ values ") : NULL;
+    if (!v) return;
+    double sum = strtod(k + strlen("keys "), NULL) + strtod(v + strlen("+ values "), NULL);
+    sum *= f->q.u->scale;
+    if (!isfinite(sum)) return;
+    audit_follows(a, R_CONSISTENCY, "keys-values", f->name, &f->q, sum, sum, sum, f->origin,
+                  "keys + values");
+}
+
+/* Several models side by side: the spread of their figures against that of their architectures. */
+static void check_spread(auditor *a) {
+    const claim *c = a->claim;
+    const claim_figure *lo = NULL, *hi = NULL;
+    if (c->model.variants_n < 2) return;
+    for (size_t i = 0; i < c->figures_n; i++) {
+        const claim_figure *f = &c->figures[i];
+        if (f->metric != METRIC_KV_BYTES || per_tok(c, f, false) <= 0 || f->q.v <= 0) continue;
+        if (!lo || f->q.v < lo->q.v) lo = f;
+        if (!hi || f->q.v > hi->q.v) hi = f;
+    }
+    if (!lo || lo == hi) return;
+    double tok = tokens_of(c, hi) / tokens_of(c, lo);
+    double right = per_tok(c, hi, false) / per_tok(c, lo, false) * tok, got = hi->q.v / lo->q.v;
+    if (!isfinite(right) || fabs(got / right - 1) > 0.02) return; /* said figure by claim_figure */
+    finding *say =
+        audit_say(a, R_MEMORY, "kv-spread", AUDIT_PASS, hi->name, shape_origins(c, hi) | lo->origin,
+                  "%s is %s times %s, and so are the KV bytes a token of the two architectures",
+                  hi->name, say_num(a, got, ""), lo->name);
+    audit_numbers(say, right, got, "x");
+}
+
+/* ---- what a shared prefix saves ---- */
+
+static bool reuse_is(const claim *c, const char *arm_name, prefix_reuse reuse) {
+    const claim_arm *p = claim_arm_of(c, arm_name);
+    return p && p->reuse_known && p->reuse == reuse;
+}
+
+static bool has_both_arms(const claim *c) {
+    bool shared = false, isolated = false;
+    for (size_t i = 0; i < c->arms_n; i++) {
+        shared |= reuse_is(c, c->arms[i].name, REUSE_SHARED);
+        isolated |= reuse_is(c, c->arms[i].name, REUSE_PER_SLOT);
+    }
+    return shared && isolated;
+}
+
+/* A prefix held once instead of K times saves (K - 1) P tokens of KV. */
+static void check_saved(auditor *a, const claim_figure *f) {
+    const claim *c = a->claim;
+    double n = f->streams_n > 0 ? (double)f->streams_n : (double)c->work.K;
+    double tok = (n - 1) * (double)c->work.P, right = per_tok(c, f, false);
+    if (!has_both_arms(c) || c->work.P <= 0 || n < 2 || right <= 0) return;
+    double implied = f->q.v / tok, all = per_tok(c, f, true);
+    bool ok = quantity_allows(&f->q, right * tok, right * tok);
+    bool hybrid = all > right * (1 + SAME_FRAC) && quantity_allows(&f->q, all * tok, all * tok);
+    finding *say = audit_say(
+        a, R_MEMORY, "saved", ok ? AUDIT_PASS : AUDIT_FAIL, f->name, shape_origins(c, f),
+        "%s saved over %s tokens held once instead of %s times is %s bytes a token, the "
+        "architecture has %s: %s%s",
+        say_in(a, f->q.v, f->q.u), say_num(a, (double)c->work.P, ""), say_num(a, n, ""),
+        say_num(a, implied, ""), say_num(a, right, ""), say_in(a, right * tok, f->q.u),
+        hybrid ? " saved; all layers of a hybrid model are charged, only its full-attention layers "
+                 "keep token-indexed KV"
+               : " saved");
+    audit_numbers(say, right * tok / f->q.u->scale, f->q.v / f->q.u->scale, f->q.u->name);
+}
+
+/* A printed saving is the difference of two printed peaks. */
+static void check_difference(auditor *a, const claim_figure *f) {
+    const claim *c = a->claim;
+    const claim_figure *lo = NULL, *hi = NULL;
+    for (size_t i = 0; i < c->figures_n; i++) {
+        const claim_figure *g = &c->figures[i];
+        if (g->metric != METRIC_MEMORY_BYTES || !g->arm || g->q.u != f->q.u ||
+            g->streams_n != f->streams_n || !claim_arm_of(c, g->arm))
+            continue;
+        if (reuse_is(c, g->arm, REUSE_SHARED)) lo = g;
+        if (reuse_is(c, g->arm, REUSE_PER_SLOT)) hi = g;
+    }
+    if (!lo || !hi) return;
+    iv d = iv_sub(iv_figure(hi), iv_figure(lo));
+    audit_follows(a, R_RATIO, "difference", f->name, &f->q, d.v, d.lo, d.hi, d.origins | f->origin,
+                  "peak of one arm less that of the other");
+}
+
+/* ---- how many agents fit ---- */
+
+/* Memory of `fm`'s arm = base + each x agents. */
+static bool linear_formula(const claim *c, const formula *fm, double *base, double *each) {
+    *base = *each = 0;
+    if (fm->gives_metric != METRIC_MEMORY_BYTES) return false;
+    for (size_t i = 0; i < fm->parts_n; i++) {
+        double v = fm->parts[i].figure->q.v;
+        if (fm->parts[i].times_agents)
+            *each += v;
+        else
+            *base += v * fm->parts[i].times;
+    }
+    (void)c;
+    return *each > 0;
+}
+
+static void fit_finding(auditor *a, const claim_figure *f, double fits, const char *how,
+                        unsigned origins) {
+    const claim *c = a->claim;
+    bool ok = quantity_allows(&f->q, fits, fits);
+    const claim_figure *d = facts_beside(c, f, METRIC_DENSITY),
+                       *b = facts_beside(c, f, METRIC_BUDGET_BYTES);
+    bool rounded = !ok && d && b && floor(d->q.v * b->q.v) == f->q.v;
+    finding *say = audit_say(
+        a, R_MEMORY, "agents-fit", ok ? AUDIT_PASS : AUDIT_FAIL, f->name, origins,
+        "printed %s, %s fits %s%s", say_num(a, f->q.v, ""), how, say_num(a, fits, ""),
+        rounded ? arena_printf(a->mem, "; the printed number follows from the rounded density %s",
+                               say_in(a, d->q.v, d->q.u))
+                : "");
+    audit_numbers(say, fits, f->q.v, "agents");
+}
+
+static void check_agents_max(auditor *a, const claim_figure *f) {
+    const claim *c = a->claim;
+    const claim_figure *budget = facts_beside(c, f, METRIC_BUDGET_BYTES);
+    double base, each;
+    for (size_t i = 0; budget && i < c->formulas_n; i++) {
+        const formula *fm = &c->formulas[i];
+        if (!claim_same_arm(fm->arm, f->arm) || !linear_formula(c, fm, &base, &each)) continue;
+        const char *how =
+            arena_printf(a->mem, "the printed formula in %s", say_in(a, budget->q.v, budget->q.u));
+        fit_finding(a, f, floor((budget->q.v - base) / each + 1e-9), how ? how : "",
+                    f->origin | fm->origin | budget->origin);
+        return;
+    }
+    const claim_figure *w = facts_beside(c, f, METRIC_WEIGHTS_BYTES),
+                       *k = facts_beside(c, f, METRIC_KV_BYTES_PER_TOK);
+    const claim_chip *chip = facts_chip(a, f);
+    double memory = budget ? budget->q.v : chip ? chip->memory_bytes : 0;
+    double weights = w ? w->q.v : c->model.weight_bytes, kv = k ? k->q.v : per_tok(c, f, false);
+    double tok = f->context_tok > 0
+                     ? (double)f->context_tok
+                     : claim_number(c, "tokens_per_agent context_tokens context_tok", 0);
+    if (memory <= 0 || kv <= 0 || tok <= 0 || c->model.weights_guessed) return;
+    if (!budget && weights <= 0) return;
+    double left = memory - (budget && !w ? 0 : weights);
+    const char *how =
+        arena_printf(a->mem, "%s of KV at %s bytes a token (%s tokens), %s tokens an agent",
+                     say_num(a, left / 0x1p30, "GiB"), say_num(a, kv, ""),
+                     say_num(a, floor(left / kv), ""), say_num(a, tok, ""));
+    fit_finding(a, f, fmax(0, floor(floor(left / kv) / tok)), how ? how : "",
+                f->origin | shape_origins(c, f));
+}
+
+/* ---- what a device holds ---- */
+
+/* Weights on fewer devices than hold them; once for each chip, number of chips and precision. */
+static bool said_before(const auditor *a, const claim_figure *f, double bytes) {
+    for (size_t i = 0; i < a->n; i++)
+        if (strcmp(a->list[i].check, "capacity") == 0 && a->list[i].found == bytes / 1e9 &&
+            f->arm && a->list[i].about &&
+            strncmp(a->list[i].about, f->arm, strcspn(f->arm, " ")) == 0)
+            return true;
+    return false;
+}
+
+static void check_capacity(auditor *a, const claim_figure *f) {
+    bool unstated, rate = f->q.u->dim == DIM_TOK_S && f->metric != METRIC_CEILING_RATE;
+    const claim_chip *chip = facts_chip(a, f);
+    if (!rate || !chip || chip->memory_bytes <= 0) return;
+    const claim *c = a->claim;
+    iv bytes = facts_pass_bytes(c, f, &unstated);
+    if (c->model.active_params > 0 || unstated || !bytes.ok) return; /* not the whole model */
+    double room = chip->memory_bytes * (double)f->gpus_n;
+    if (bytes.lo <= room || said_before(a, f, bytes.v)) return;
+    finding *say =
+        audit_say(a, R_MEMORY, "capacity", AUDIT_FAIL, f->arm ? f->arm : f->name,
+                  bytes.origins | f->origin, "%s: weights of %s do not fit the %s of %lld x %s",
+                  f->name, say_num(a, bytes.v / 1e9, "GB"), say_num(a, room / 1e9, "GB"),
+                  (long long)f->gpus_n, chip->name);
+    audit_numbers(say, room / 1e9, bytes.v / 1e9, "GB");
+}
+
+/* Printed weights against parameters times the bits of a precision that is named. */
+static void check_weights(auditor *a, const claim_figure *f) {
+    const claim *c = a->claim;
+    double bits = f->weight_bits > 0 ? f->weight_bits : words_precision_bits(c->model.quant);
+    double right = c->model.params * bits / 8;
+    if (right <= 0) return;
+    double off = f->q.v / right - 1;
+    bool ok = fabs(off) <= 0.15;
+    finding *say =
+        audit_say(a, R_MEMORY, "weights", ok ? AUDIT_PASS : AUDIT_FAIL, f->name,
+                  f->origin | c->model.origin, "printed %s, %s parameters x %s bits are %s",
+                  say_in(a, f->q.v, f->q.u), say_num(a, c->model.params / 1e9, "billion"),
+                  say_num(a, bits, ""), say_in(a, right, f->q.u));
+    audit_numbers(say, right / f->q.u->scale, f->q.v / f->q.u->scale, f->q.u->name);
+}
+
+void check_memory(auditor *a) {
+    const claim *c = a->claim;
+    for (size_t i = 0; i < c->figures_n; i++) {
+        const claim_figure *f = &c->figures[i];
+        if (f->metric == METRIC_KV_BYTES || f->metric == METRIC_KV_BYTES_PER_TOK) check_kv(a, f);
+        if (f->metric == METRIC_KV_BYTES) check_keys_values(a, f);
+        if (f->metric == METRIC_SAVED_BYTES) check_saved(a, f);
+        if (f->metric == METRIC_SAVED_BYTES) check_difference(a, f);
+        if (f->metric == METRIC_AGENTS_MAX) check_agents_max(a, f);
+        if (f->metric == METRIC_WEIGHTS_BYTES) check_weights(a, f);
+        check_capacity(a, f);
+    }
+    check_spread(a);
+}
