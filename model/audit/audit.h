@@ -21,7 +21,7 @@ extern const char *const AUDIT_OUTCOME_NAMES[]; /* "pass", "cannot_tell", "fail"
 
 /* How much hangs on a finding; the report lists the heaviest first. */
 typedef enum audit_weight {
-    WEIGHT_NOTE, /* a last digit, a gap in what is stated: the verdict does not hang on it alone */
+    WEIGHT_NOTE, /* a last digit that was cut, a gap in what is stated */
     WEIGHT_MINOR,
     WEIGHT_MAJOR
 } audit_weight;

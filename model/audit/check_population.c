@@ -61,7 +61,7 @@ static void narrow(auditor *a, const claim_figure *f, const claim_figure *wall, 
         int64_t n = population_size(&c->work, POPS[i]);
         if (n <= 0) p->pops &= ~POPS[i];
         if (n <= 0 || !(p->pops & POPS[i])) continue;
-        if (waits_too_long(f, n, budget, &least)) {
+        if (wall && waits_too_long(f, n, budget, &least)) {
             p->pops &= ~POPS[i];
             const char *s = arena_printf(
                 a->mem,
