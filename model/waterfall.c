@@ -299,12 +299,12 @@ static size_t place_of(const waterfall_term *t, const char *const *order) {
     return n;
 }
 
-static err_code check_order(const char *const *order, err *e) {
-    char words[256] = "", near[64];
-    for (mix_kind k = 0; k < MIX_N; k++) {
-        strcat(words, MIX_NAMES[k]);
-        strcat(words, k + 1 < MIX_N ? " " : "");
-    }
+static err_code check_order(const work *w, const char *const *order, err *e) {
+    const char *words = "";
+    char near[64];
+    for (mix_kind k = 0; k < MIX_N && words; k++)
+        words = arena_printf(w->mem, "%s%s%s", words, k ? " " : "", MIX_NAMES[k]);
+    if (!words) return spent(w, e);
     for (size_t i = 0; order && order[i]; i++) {
         bool known = false;
         for (mix_kind k = 0; k < MIX_N; k++) known |= strcmp(MIX_NAMES[k], order[i]) == 0;
@@ -391,8 +391,8 @@ static err_code explain(work *w, const char *const *order, err *e) {
         w->from[side] = (mix_end){&f->from.s->work, f->from.arm[side]};
         w->to[side] = (mix_end){&f->to.s->work, f->to.arm[side]};
     }
-    if (check_order(order, e) || compare(w, e) || run_end(&f->to, w->mem, e) || run_plans(w, e) ||
-        share(w, e) || step(w, order, e))
+    if (check_order(w, order, e) || compare(w, e) || run_end(&f->to, w->mem, e) ||
+        run_plans(w, e) || share(w, e) || step(w, order, e))
         return e->code;
     waterfall_state last = state_at(w, ((size_t)1 << w->n) - 1);
     for (int side = 0; side < SIDES_N; side++)
@@ -433,12 +433,10 @@ static err_code set_end(waterfall_end *end, const scenario *s, const char *name,
     return OK;
 }
 
-err_code waterfall_default_arm(const scenario *s, const char **name, err *e) {
-    if (s->arms_n < 2)
-        return err_set(e, E_USAGE, s->path,
-                       "found one arm, expected a second one to set it against");
-    *name = s->arms[s->baseline == 0 ? 1 : 0].name;
-    return OK;
+const char *waterfall_default_arm(const scenario *s, err *e) {
+    if (s->arms_n >= 2) return s->arms[s->baseline == 0 ? 1 : 0].name;
+    err_set(e, E_USAGE, s->path, "found one arm, expected a second one to set it against");
+    return NULL;
 }
 
 err_code waterfall_within(const scenario *s, const char *name, const char *const *order, arena *mem,
@@ -446,8 +444,8 @@ err_code waterfall_within(const scenario *s, const char *name, const char *const
     work *w = NULL;
     if (start(mem, &w, e)) return e->code;
     w->f->within = true;
-    if ((!name && waterfall_default_arm(s, &name, e)) || set_end(&w->f->to, s, name, mem, e))
-        return e->code;
+    if (!name) name = waterfall_default_arm(s, e);
+    if (!name || set_end(&w->f->to, s, name, mem, e)) return e->code;
     w->f->from = w->f->to;
     w->f->from.arm[SIDE_ARM] = w->f->from.arm[SIDE_BASE];
     if (explain(w, order, e) == OK) *out = w->f;
@@ -476,8 +474,8 @@ err_code waterfall_against(const scenario *from, const scenario *to, const char 
                            const char *const *order, arena *mem, const waterfall **out, err *e) {
     work *w = NULL;
     if (start(mem, &w, e)) return e->code;
-    if ((!name && waterfall_default_arm(from, &name, e)) ||
-        set_end(&w->f->from, from, name, mem, e) || set_end(&w->f->to, to, name, mem, e) ||
+    if (!name) name = waterfall_default_arm(from, e);
+    if (!name || set_end(&w->f->from, from, name, mem, e) || set_end(&w->f->to, to, name, mem, e) ||
         check_baselines(&w->f->from, &w->f->to, e))
         return e->code;
     if (explain(w, order, e) == OK) *out = w->f;

@@ -97,8 +97,8 @@ MUST_USE err_code waterfall_against(const scenario *from, const scenario *to, co
                                     const char *const *order, arena *mem, const waterfall **out,
                                     err *e);
 
-/* The first arm that is not the baseline. E_USAGE: the scenario has one arm only. */
-MUST_USE err_code waterfall_default_arm(const scenario *s, const char **name, err *e);
+/* Name of the first arm that is not the baseline. NULL, E_USAGE: the scenario has one arm only. */
+const char *waterfall_default_arm(const scenario *s, err *e);
 
 /* Shapley values of n <= WATERFALL_TERMS_MAX players; v[S] is the value of the set S of players
  * (bit i: player i), 2^n of them. Nanoseconds: |v[S]| < 2^62; computed exactly, then rounded so

@@ -273,18 +273,27 @@ static void add_notes(const view *v, buf *out) {
 
 /* ---- the verdict ---- */
 
-/* The term with the largest share of the speedup's change, in its direction; NULL: nothing changes
- * at the printed digits. */
-static const waterfall_term *main_term(const waterfall *f) {
-    double whole = f->to.at.speedup - f->from.at.speedup;
+/* What of the whole change the verdict speaks of: within a scenario seconds, else the speedup. */
+static double whole_of(const waterfall *f) {
+    return f->within ? s_of(f->to.at.side[SIDE_ARM].wall_ns - f->from.at.side[SIDE_ARM].wall_ns)
+                     : f->to.at.speedup - f->from.at.speedup;
+}
+
+static double part_of(const waterfall *f, const waterfall_term *t) {
+    return f->within ? s_of(t->share_ns[SIDE_ARM]) : t->share_speedup;
+}
+
+/* The term with the largest share in the direction of the whole; NULL: nothing changes at the
+ * printed digits. */
+static const waterfall_term *main_term(const view *v) {
+    const waterfall *f = v->f;
+    double whole = whole_of(f), least = 0.5 * pow(10, f->within ? -v->decimals : -2);
     const waterfall_term *best = NULL;
     for (size_t i = 0; i < f->n; i++) {
-        const waterfall_term *t = &f->terms[i];
-        if (t->share_speedup * whole > 0 &&
-            (!best || fabs(t->share_speedup) > fabs(best->share_speedup)))
-            best = t;
+        double part = part_of(f, &f->terms[i]);
+        if (part * whole > 0 && (!best || fabs(part) > fabs(part_of(f, best)))) best = &f->terms[i];
     }
-    return fabs(whole) >= 0.005 ? best : NULL;
+    return fabs(whole) >= least ? best : NULL;
 }
 
 /* For readers who do not know the names. */
@@ -308,28 +317,31 @@ static const char *const TITLES[MIX_N] = {
     [MIX_CARD] = "the rate card",
 };
 
-static const char *plain_cause(const view *v, const waterfall_term *t) {
-    const char *text = "";
+/* ", mostly by the prefill rate (prefill_tok_s 65 -> 48.54; -0.27x of -0.39x)"; "" where nothing
+ * changes. */
+static const char *mostly(const view *v) {
+    const waterfall *f = v->f;
+    const waterfall_term *t = main_term(v);
+    const char *title = "", *unit = f->within ? " s" : "x";
     mix_kind last = MIX_N;
-    for (size_t i = 0; i < t->changes_n && text; last = t->changes[i++].kind)
+    if (f->n == 0) return ", the same in every term that costs time";
+    if (!t) return "";
+    for (size_t i = 0; i < t->changes_n && title; last = t->changes[i++].kind)
         if (t->changes[i].kind != last)
-            text =
-                arena_printf(v->mem, "%s%s%s", text, i ? " with " : "", TITLES[t->changes[i].kind]);
-    if (t->changes_n != 1) return text;
-    return arena_printf(v->mem, "%s: %s", text, cause_of(v->f, &t->changes[0], v->mem));
+            title = arena_printf(v->mem, "%s%s%s", title, i ? " with " : "",
+                                 TITLES[t->changes[i].kind]);
+    int decimals = f->within ? v->decimals : 2;
+    return arena_printf(v->mem, ", mostly by %s (%s%s%s%s of %s%s)", title,
+                        t->changes_n == 1 ? t->changes[0].what.text : "",
+                        t->changes_n == 1 ? "; " : "", fmt_signed(v->mem, decimals, part_of(f, t)),
+                        unit, fmt_signed(v->mem, decimals, whole_of(f)), unit);
 }
 
 static void verdict_within(const view *v, buf *out) {
     const waterfall *f = v->f;
-    const waterfall_term *t = main_term(f);
-    int64_t a = f->to.at.side[SIDE_ARM].wall_ns, b = f->from.at.side[SIDE_ARM].wall_ns;
-    buf_addf(out, "%s takes %s s where %s takes %s s, a speedup of %s", side_name(f, SIDE_ARM),
-             fmt_s(v, a), side_name(f, SIDE_BASE), fmt_s(v, b), fmt_x(v, f->to.at.speedup));
-    if (t)
-        buf_addf(out, ", mostly by %s (%s s of %s s)", plain_cause(v, t),
-                 fmt_change(v, t->share_ns[SIDE_ARM]), fmt_change(v, a - b));
-    else if (f->n == 0)
-        buf_add(out, ": they are the same in every term that costs time");
+    buf_addf(out, "%s takes %s s where %s takes %s s, a speedup of %s%s", side_name(f, SIDE_ARM),
+             fmt_s(v, f->to.at.side[SIDE_ARM].wall_ns), side_name(f, SIDE_BASE),
+             fmt_s(v, f->from.at.side[SIDE_ARM].wall_ns), fmt_x(v, f->to.at.speedup), mostly(v));
 }
 
 static void add_unexplained(const view *v, const waterfall_end *end, bool *any, buf *out) {
@@ -344,15 +356,6 @@ static void add_unexplained(const view *v, const waterfall_end *end, bool *any, 
     }
 }
 
-static const char *cause_of_link(const waterfall *f, arena *mem) {
-    view v = view_of(f, mem);
-    const waterfall_term *t = main_term(f);
-    if (!t) return NULL;
-    return arena_printf(mem, "%s (%s of %s)", plain_cause(&v, t),
-                        fmt_x_change(&v, t->share_speedup),
-                        fmt_x_change(&v, f->to.at.speedup - f->from.at.speedup));
-}
-
 static void verdict_chain(const waterfall *const *links, size_t n, arena *mem, buf *out) {
     view v = view_of(links[0], mem);
     const waterfall_end *first = &links[0]->from;
@@ -363,12 +366,10 @@ static void verdict_chain(const waterfall *const *links, size_t n, arena *mem, b
     if (printed > 0)
         buf_addf(out, " as printed (%s by its declared terms)", fmt_x(&v, first->at.speedup));
     for (size_t i = 0; i < n; i++) {
-        const char *cause = cause_of_link(links[i], mem);
-        buf_addf(out, "%s to %s (%s)", i ? " and" : "", fmt_x(&v, links[i]->to.at.speedup),
-                 links[i]->to.s->id);
-        if (cause) buf_addf(out, ", mostly by %s%s", cause, i + 1 < n ? "," : "");
-        if (links[i]->n == 0)
-            buf_addf(out, ", the same in every term that costs time%s", i + 1 < n ? "," : "");
+        view link = view_of(links[i], mem);
+        const char *why = mostly(&link);
+        buf_addf(out, "%s to %s (%s)%s%s", i ? " and" : "", fmt_x(&v, links[i]->to.at.speedup),
+                 links[i]->to.s->id, why, why[0] && i + 1 < n ? "," : "");
     }
     bool any = false;
     for (size_t i = 0; i < n; i++) {

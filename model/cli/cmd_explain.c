@@ -64,8 +64,8 @@ static err_code load(const opts *o, const char *path, card_library *lib, request
 
 static err_code explain_arms(const opts *o, request *r, arena *mem, err *e) {
     const scenario *s = r->s[0];
-    const char *only = opts_get(o, "arm"), *first = NULL;
-    if (!only && waterfall_default_arm(s, &first, e)) return e->code;
+    const char *only = opts_get(o, "arm");
+    if (!only && !waterfall_default_arm(s, e)) return e->code;
     for (size_t i = 0; i < (only ? 1 : s->arms_n); i++) {
         if (!only && i == s->baseline) continue;
         if (waterfall_within(s, only ? only : s->arms[i].name, r->order, mem,
@@ -77,7 +77,8 @@ static err_code explain_arms(const opts *o, request *r, arena *mem, err *e) {
 
 static err_code explain_chain(const opts *o, request *r, arena *mem, err *e) {
     const char *name = opts_get(o, "arm");
-    if (!name && waterfall_default_arm(r->s[0], &name, e)) return e->code;
+    if (!name) name = waterfall_default_arm(r->s[0], e);
+    if (!name) return e->code;
     for (size_t i = 1; i < r->n; i++)
         if (waterfall_against(r->s[i - 1], r->s[i], name, r->order, mem, &r->links[r->links_n++],
                               e))
