@@ -267,6 +267,8 @@ void claim_read_words(const claim *c, claim_figure *f);
 /* Does `text` hold `word` between word boundaries, in any case? `words` may hold several,
  * separated by '|'. */
 bool words_have(const char *text, const char *words);
+/* The whole number behind one of `words` ("seed 7", "run = 2"); NOT_STATED: none. */
+int64_t words_number_behind(const char *text, const char *words);
 /* Bits of a weight precision named in the text ("FP16", "Q8_0", "4-bit"); 0: none. */
 double words_precision_bits(const char *text);
 
