@@ -31,6 +31,32 @@ static iv percent_meaning(const ratio *r, iv share) {
     return best;
 }
 
+/* What else two parts may give: per device (the efficiency of a scaling), the other way round (a
+ * speedup from new over old time), and, for parts of different kinds, in another multiple than the
+ * base units (ms a token, dollars a million). */
+static iv other_meaning(const ratio *r, iv v) {
+    const claim_figure *f = r->num, *g = r->den;
+    const char *const texts[] = {r->name, r->print};
+    bool linear = false;
+    for (size_t i = 0; i < 2; i++)
+        linear |= words_have(texts[i], "efficiency|linear|per gpu|per device|per card");
+    double devices = (double)f->gpus_n / (double)g->gpus_n;
+    if (linear && devices != 1) return iv_scale(v, 1 / devices);
+    iv over = iv_div(iv_exact(1, 0), v);
+    if (r->q.u->dim == DIM_RATIO && f->q.u->dim == DIM_TIME && g->q.u->dim == DIM_TIME && over.ok &&
+        quantity_allows(&r->q, over.lo, over.hi))
+        return over;
+    static const double MULTIPLES[] = {1e3,  1e-3,  1e6, 1e-6,    1e9,    1e-9,
+                                       3600, 3.6e6, 60,  0x1p-20, 0x1p-30};
+    for (size_t i = 0; f->q.u->dim != g->q.u->dim && r->q.u->dim == DIM_OTHER &&
+                       i < sizeof MULTIPLES / sizeof *MULTIPLES;
+         i++) {
+        iv x = iv_scale(v, MULTIPLES[i]);
+        if (quantity_allows(&r->q, x.lo, x.hi)) return x;
+    }
+    return v;
+}
+
 /* A ratio of two arms' computed tokens that does not follow may belong to another workload: one
  * whose turns bring another number of tokens. "" when none does. */
 static const char *other_workload(auditor *a, const ratio *r) {
@@ -64,6 +90,7 @@ void check_ratios(auditor *a) {
         if (r->q.bound && !(isfinite(v.lo) && isfinite(v.hi)))
             continue; /* of a bound: says nothing */
         bool percent = r->q.u->dim == DIM_FRAC;
+        if (!quantity_allows(&r->q, v.lo, v.hi)) v = other_meaning(r, v);
         if (percent) v = percent_meaning(r, v);
         double scale = percent ? 100 : 1;
         const char *how = arena_printf(a->mem, "%s / %s = %s", say_in(a, r->num->q.v, r->num->q.u),

@@ -278,6 +278,42 @@ static void check_cached(auditor *a, const ratio *r) {
               (f->warm ? g : f)->arm);
 }
 
+static bool streams_differ(const ratio *r) {
+    return r->num->streams_n >= 0 && r->den->streams_n >= 0 &&
+           r->num->streams_n != r->den->streams_n &&
+           !subject(r, "streams|stream|slots|slot|users|user|agents|batch|concurrency|concurrent|"
+                       "requests|clients|sequences|c");
+}
+
+/* Prompts of other lengths, weights of another precision or another number of devices, which the
+ * arms are not named for. NULL: nothing stated differs. */
+static const char *differ(auditor *a, const ratio *r) {
+    const claim_figure *f = r->num, *g = r->den;
+    claim_figure x = {.name = "", .arm = NULL, .conditions = f->arm, .q.u = f->q.u}, y = x;
+    y.conditions = g->arm;
+    claim_read_words(a->claim, &x); /* what the arms' names say */
+    claim_read_words(a->claim, &y);
+    bool context = f->context_tok > 0 && g->context_tok > 0 &&
+                   fabs((double)f->context_tok / (double)g->context_tok - 1) > 0.1 &&
+                   x.context_tok < 0 && y.context_tok < 0 &&
+                   !words_have(r->name, "context|length|growth|scaling|prompt|tokens");
+    if (context)
+        return arena_printf(a->mem, "%lld tokens against %lld", (long long)f->context_tok,
+                            (long long)g->context_tok);
+    bool bits = f->weight_bits > 0 && g->weight_bits > 0 && x.weight_bits == 0 &&
+                y.weight_bits == 0 &&
+                fmax(f->weight_bits, g->weight_bits) > 1.5 * fmin(f->weight_bits, g->weight_bits);
+    if (bits)
+        return arena_printf(a->mem, "weights of %s bits against %s", say_num(a, f->weight_bits, ""),
+                            say_num(a, g->weight_bits, ""));
+    bool gpus = f->gpus_n != g->gpus_n && words_gpus(f->arm) < 0 && words_gpus(g->arm) < 0 &&
+                !words_have(r->name, "scaling|efficiency|gpus|tp");
+    if (gpus)
+        return arena_printf(a->mem, "%lld devices against %lld", (long long)f->gpus_n,
+                            (long long)g->gpus_n);
+    return NULL;
+}
+
 /* Two arms compared at the same number of streams, the workload stated once for both. */
 static void check_same_conditions(auditor *a) {
     const claim *c = a->claim;
@@ -289,14 +325,16 @@ static void check_same_conditions(auditor *a) {
         bool streams = f->streams_n == g->streams_n, context = f->context_tok == g->context_tok;
         bool rate_or_time = f->q.u->dim == DIM_TOK_S || f->q.u->dim == DIM_TIME;
         if (!rate_or_time) continue;
-        if (streams && context && c->facts_n > 0)
+        const char *other = differ(a, &c->ratios[i]);
+        if (other)
+            audit_say(a, R_CONDITIONS, "same", AUDIT_FAIL, c->ratios[i].name, f->origin | g->origin,
+                      "%s is compared with %s under other conditions: %s", f->arm, g->arm, other);
+        else if (streams && context && c->facts_n > 0)
             audit_say(
                 a, R_CONDITIONS, "same", AUDIT_PASS, c->ratios[i].name, f->origin | g->origin,
                 "%s and %s are compared at the same number of streams and the one stated workload",
                 f->arm, g->arm);
-        else if (f->streams_n >= 0 && g->streams_n >= 0 && !streams &&
-                 !subject(&c->ratios[i], "streams|stream|slots|slot|users|user|agents|batch|"
-                                         "concurrency|concurrent|requests|clients|sequences|c"))
+        else if (streams_differ(&c->ratios[i]))
             audit_say(a, R_CONDITIONS, "same", AUDIT_FAIL, c->ratios[i].name, f->origin | g->origin,
                       "%s at %lld streams is compared with %s at %lld", f->arm,
                       (long long)f->streams_n, g->arm, (long long)g->streams_n);
