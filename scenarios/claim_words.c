@@ -174,7 +174,8 @@ typedef struct word_rule {
 /* Said by the name or by the conditions, they leave no choice. */
 static const word_rule STRONG_RULES[] = {
     {DIM_TIME, "std|stddev|stdev|standard deviation", METRIC_OTHER},
-    {DIM_TOK_S, "std|stddev|stdev|standard deviation|peak output|peak token|peak throughput",
+    {DIM_TOK_S,
+     "std|stddev|stdev|standard deviation|peak output|peak token|peak throughput|max output",
      METRIC_OTHER},
     {DIM_TOK_S,
      "input + output|input and output|input plus output|in and out|in + out|prompt + output|"
@@ -263,7 +264,7 @@ static const word_rule WORD_RULES[] = {
 static bool bench_test(const char *text, const char *prefix) {
     for (const char *p = text; p && *p; p++)
         if ((p == text || !part_of_word(p[-1])) && strncmp(p, prefix, 2) == 0 &&
-            isdigit((unsigned char)p[2]))
+            isdigit((unsigned char)p[2 + (p[2] == ' ')]))
             return true;
     return false;
 }

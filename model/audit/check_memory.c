@@ -346,11 +346,24 @@ static bool said_before(const auditor *a, const claim_figure *f, double bytes) {
     return false;
 }
 
+/* Is a part of the weights said to lie elsewhere than on the device? */
+static bool offloaded(const claim *c, const claim_figure *f) {
+    static const char *const WORDS =
+        "offload|offloaded|offloading|cpu moe|n cpu moe|ncmoe|ngl|gpu layers|n gpu layers|"
+        "system ram|host memory|nvme|ssd|hybrid cpu|partial";
+    const char *const texts[] = {f->name, f->arm, f->conditions, c->kind, c->title};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (words_have(texts[i], WORDS)) return true;
+    for (size_t i = 0; i < c->facts_n; i++)
+        if (words_have(c->facts[i].text, WORDS) || words_have(c->facts[i].key, WORDS)) return true;
+    return false;
+}
+
 static void check_capacity(auditor *a, const claim_figure *f) {
     bool unstated, rate = f->q.u->dim == DIM_TOK_S && f->metric != METRIC_CEILING_RATE;
     const claim_chip *chip = facts_chip(a, f);
-    if (!rate || !chip || chip->memory_bytes <= 0) return;
     const claim *c = a->claim;
+    if (!rate || !chip || chip->memory_bytes <= 0 || offloaded(c, f)) return;
     iv bytes = facts_pass_bytes(c, f, &unstated);
     if (c->model.active_params > 0 || unstated || !bytes.ok) return; /* not the whole model */
     double room = chip->memory_bytes * (double)f->gpus_n;

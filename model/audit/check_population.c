@@ -419,9 +419,13 @@ static void check_queue_in_ttft(auditor *a, const claim_figure *f) {
 /* A time of nothing was not taken: the answer came in one piece. */
 static void check_untimed(auditor *a, const claim_figure *f) {
     if (f->q.u->dim != DIM_TIME || f->q.v != 0 || f->q.bound) return;
-    if (f->metric != METRIC_TTFT && f->metric != METRIC_ITL && f->metric != METRIC_TPOT &&
-        f->metric != METRIC_LATENCY)
-        return;
+    bool between = f->metric == METRIC_ITL || f->metric == METRIC_TPOT;
+    if (f->metric != METRIC_TTFT && !between && f->metric != METRIC_LATENCY) return;
+    iv tok = facts_output_tok(a->claim, f);
+    if (!tok.ok)
+        tok = iv_div(iv_figure(facts_beside(a->claim, f, METRIC_OUTPUT_TOK)),
+                     iv_figure(facts_beside(a->claim, f, METRIC_REQUESTS)));
+    if (between && (!tok.ok || tok.v <= 1)) return; /* one token has no next one */
     audit_say(a, R_POPULATION, "untimed", AUDIT_FAIL, f->name, f->origin,
               "%s is printed as 0: no first or next token was timed, so what stands beside it is "
               "not split into them",

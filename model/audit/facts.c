@@ -108,8 +108,9 @@ const claim_figure *facts_tok_time(const claim *c, const claim_figure *f) {
     return g ? g : facts_beside(c, f, METRIC_ITL);
 }
 
-/* The next word of *p that tells two names apart, *n long; NULL: none is left. */
-static const char *telling_word(const char **p, size_t *n, const char *apart) {
+/* The next word of the name `whole` that tells it from another, from *p on, *n long; NULL: none is
+ * left. A place is said at an end of a name ("rate_table"), within it the word means itself. */
+static const char *telling_word(const char *whole, const char **p, size_t *n, const char *apart) {
     static const char *const PLACES =
         "text|table|headline|title|summary|abstract|prose|chart|graph|plot|log|readme|intro|body|"
         "caption|conclusion|claimed|stated|printed|quoted|again|repeated|post|slide";
@@ -123,14 +124,16 @@ static const char *telling_word(const char **p, size_t *n, const char *apart) {
         if (*n >= sizeof own) return word;
         memcpy(own, word, *n);
         own[*n] = '\0';
-        if (!words_have(own, PLACES) && !words_have(own, apart)) return word;
+        bool end = word == whole || !**p;
+        if (!(end && words_have(own, PLACES)) && !words_have(own, apart)) return word;
     }
 }
 
 bool facts_one_name(const char *x, const char *y, const char *apart) {
+    const char *p = x, *q = y;
     for (;;) {
         size_t n = 0, m = 0;
-        const char *v = telling_word(&x, &n, apart), *w = telling_word(&y, &m, apart);
+        const char *v = telling_word(x, &p, &n, apart), *w = telling_word(y, &q, &m, apart);
         if (!v || !w) return !v && !w;
         if (n != m || strncmp(v, w, n) != 0) return false;
     }
