@@ -32,6 +32,14 @@ iv facts_range(const claim *c, const claim_figure *f, metric m);
 /* The figure that the conditions of `f` refer to by value and unit ("uses 110 tok/s"). */
 const claim_figure *facts_used(const claim *c, const claim_figure *f);
 
+/* Time per token of one request beside `f`: the first apart, else between two tokens. */
+const claim_figure *facts_tok_time(const claim *c, const claim_figure *f);
+
+/* Do `x` and `y` name one term of one kind (TTFT, mean of it, P99 of it), not two that share a
+ * metric? Where it stands (text, table) and the words of
+ * `apart` are no part of a name. */
+bool facts_one_name(const char *x, const char *y, const char *apart);
+
 /* Agents of the run that `f` tells of. */
 iv facts_agents(const claim *c, const claim_figure *f);
 /* Output tokens of one request / of the whole run of `f`. */
@@ -55,6 +63,15 @@ const claim_figure *facts_fastest_ttft(const claim *c, iv *tok, iv *rate);
 /* The chip that `f` was taken on: by name among several, else the only one; from the catalogue what
  * the claim does not state. mem_bw 0: not known. NULL: no chip is named. */
 const claim_chip *facts_chip(const auditor *a, const claim_figure *f);
+
+/* The variant that the arm's name begins like; else the model itself. */
+const kv_shape *facts_shape(const claim *c, const claim_figure *f);
+/* Parameters that a token of `f` goes through; 0: not stated. */
+double facts_active_params(const claim *c, const claim_figure *f);
+/* Sequences that a rate is over: its own, else the workload's. Not ok: neither says. */
+iv facts_streams(const claim *c, const claim_figure *f);
+/* Tokens that the KV cache of `f`'s run has room for: printed, or blocks of stated size. */
+iv facts_kv_room_tok(const claim *c, const claim_figure *f);
 
 /* Weight bytes of one pass for `f`, lightest and heaviest that what is stated leaves open. */
 iv facts_pass_bytes(const claim *c, const claim_figure *f, bool *unstated);
