@@ -74,7 +74,7 @@ static void narrow(auditor *a, const claim_figure *f, const claim_figure *wall, 
     }
     if ((p->pops & POP_COLD) && c->work.P > 0 && too_fast_for_prefix(a, f, &least)) {
         p->pops &= ~POP_COLD;
-        p->origins |= f->origin | c->model.origin;
+        p->origins |= f->origin | c->model.origin | facts_chip(a, f)->origin;
         const char *s =
             arena_printf(a->mem,
                          "a first turn that computes %s prefix tokens takes at least %s, %s is "
