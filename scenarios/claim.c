@@ -238,6 +238,7 @@ static void read_hardware(loader *l, jr root) {
     double memory = number_or(l, h, "memory_bytes", number_or(l, h, "memory_GB", 0) * 1e9);
     for (size_t i = 0; i < l->c->chips_n; i++) {
         chips[i].origin = origin_of(h);
+        chips[i].memory_exact = memory > 0;
         chips[i].memory_bytes = memory > 0 ? memory
                                 : chip ? memory_in(chip, l->c->chips_n > 1 ? chips[i].name : NULL)
                                        : 0;
@@ -491,6 +492,7 @@ static void read_figure(loader *l, jr it, claim_figure *f) {
                 METRIC_NAMES[said]);
     claim_read_words(l->c, f);
     if (stated) f->metric = said; /* "other" too */
+    f->metric_stated = stated;
     f->streams_n = jr_int_or(it, "agents_n", 0, 1000000, f->streams_n);
     f->context_tok = jr_int_or(it, "context_tok", 0, 1000000000, f->context_tok);
     double pct = jr_num_or(it, "percentile", 0, 100, 0);

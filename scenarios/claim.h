@@ -99,6 +99,7 @@ typedef struct claim_figure {
     const char *model; /* of a figure of another model than the claim's; NULL: the claim's */
     quantity q;
     metric metric;
+    bool metric_stated; /* by the claim, not read from words */
     origin origin;
     /* read from conditions, arm and name; NOT_STATED (or 0) where they say nothing */
     int64_t streams_n;   /* agents, users, streams, batch */
@@ -199,6 +200,7 @@ typedef struct claim_chip {
     double mem_bw_bytes_s, fp16_flop_s; /* 0: not known */
     double flop_uncertainty_frac;
     double memory_bytes; /* of one device; 0: not known */
+    bool memory_exact;   /* stated by itself, not read from the name of the chip */
     origin origin;
 } claim_chip;
 

@@ -51,7 +51,8 @@ static void check_twice(auditor *a) {
             if (!one_quantity(f, g) || ends_of_range(f, g) || f->q.bound || g->q.bound) continue;
             bool ok = f->q.lo <= g->q.hi && g->q.lo <= f->q.hi;
             bool cut = !ok && (quantity_cut(&f->q, g->q.v) || quantity_cut(&g->q, f->q.v));
-            bool one_name = facts_one_name(f->name, g->name, "");
+            bool one_name =
+                facts_one_name(f->name, g->name, "") || (f->metric_stated && g->metric_stated);
             if (!ok && f->metric == METRIC_TTFT && f->q.v > 0 && g->q.v > 0 &&
                 fmax(f->q.v, g->q.v) > 5 * fmin(f->q.v, g->q.v)) {
                 check_warmth(a, f, g);
