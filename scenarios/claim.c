@@ -323,6 +323,11 @@ static void read_model(loader *l, jr root) {
     for (jr it = {0}; v && shape_known && jr_each(list, &it); n++) v[n] = read_shape(l, it);
     l->c->model.variants = v;
     l->c->model.variants_n = n;
+    if (l->c->model.active_params == 0)
+        l->c->model.active_params = words_active_params(l->c->model.name);
+    l->c->model.experts =
+        l->c->model.active_params == 0 && (words_experts(l->c->model.name) ||
+                                           words_experts(l->c->title) || words_experts(l->c->kind));
     guess_weights(l);
 }
 

@@ -229,6 +229,7 @@ typedef struct claim {
         double params, active_params; /* 0: not stated */
         double weight_bytes, active_weight_bytes;
         bool weights_guessed; /* from params and a precision in the name */
+        bool experts;         /* a mixture of experts whose active part is not known */
         bool sliding_window;  /* some layers keep no more than a window */
         double kv_element_bytes;
         kv_shape shape;
@@ -300,6 +301,10 @@ double words_precision_bits(const char *text);
 /* Bits of an element of a KV cache of the type that the text names, the mean when K and V have
  * different ones; 0: none. */
 double words_kv_bits(const char *text);
+/* Of "30B-A3B": 3e9; 0: the name says nothing of the kind. */
+double words_active_params(const char *text);
+/* "Mixtral-8x7B", "MoE". */
+bool words_experts(const char *text);
 /* "8x H100", "H100 x4", "TP=2", "4 GPUs"; NOT_STATED. */
 int64_t words_gpus(const char *text);
 /* "40% faster", "60% less memory". */

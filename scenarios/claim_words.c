@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -133,6 +134,30 @@ double words_precision_bits(const char *text) {
         }
     }
     return bits;
+}
+
+double words_active_params(const char *text) {
+    for (const char *p = text; p && *p; p++) {
+        if ((*p != 'A' && *p != 'a') || p == text || part_of_word(p[-1])) continue;
+        char *end;
+        double v = isdigit((unsigned char)p[1]) ? strtod(p + 1, &end) : 0;
+        if (v > 0 && v < 1e4 && (*end == 'B' || *end == 'b') && !part_of_word(end[1]))
+            return v * 1e9;
+    }
+    return 0;
+}
+
+bool words_experts(const char *text) {
+    if (words_have(text, "moe|mixture of experts|experts|sparse")) return true;
+    for (const char *p = text; p && *p; p++) { /* "8x7B" */
+        if (!isdigit((unsigned char)*p) || (p > text && part_of_word(p[-1]))) continue;
+        char *end;
+        strtol(p, &end, 10);
+        if (*end == 'x' && isdigit((unsigned char)end[1]) && strtod(end + 1, &end) > 0 &&
+            (*end == 'B' || *end == 'b'))
+            return true;
+    }
+    return false;
 }
 
 /* Types that caches are kept in; formats of weights alone are not among them. */

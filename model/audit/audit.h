@@ -97,6 +97,7 @@ void check_formulas(auditor *a);
 void check_tokens(auditor *a);      /* check_tokens.c */
 void check_memory(auditor *a);      /* check_memory.c */
 void check_ceilings(auditor *a);    /* check_physics.c */
+void check_limits(auditor *a);      /* check_limits.c */
 void check_populations(auditor *a); /* check_population.c */
 void check_accounts(auditor *a);    /* check_account.c */
 void check_rates(auditor *a);       /* check_rates.c */

@@ -129,6 +129,7 @@ static iv output_rate_of_wall(auditor *a, const claim_figure *f, const char **ho
     iv tok = facts_run_output_tok(a->claim, f),
        wall = iv_figure(facts_beside(a->claim, f, METRIC_WALL));
     *how = how2(a, "# output tokens / # s of wall-clock", num(a, tok, ""), num(a, wall, ""));
+    if (facts_output_is_limit(a->claim, f)) tok.lo = 0;
     return iv_div(tok, wall);
 }
 
@@ -321,8 +322,15 @@ static iv latency_of_parts(auditor *a, const claim_figure *f, const char **how) 
     const claim *c = a->claim;
     if (f->percentile_ppm) return iv_none(); /* percentiles do not add */
     const claim_figure *ttft = facts_beside(c, f, METRIC_TTFT), *itl = facts_tok_time(c, f);
-    iv n = facts_output_tok(c, f);
+    iv n = iv_div(iv_figure(facts_beside(c, f, METRIC_OUTPUT_TOK)),
+                  iv_figure(facts_beside(c, f, METRIC_REQUESTS)));
+    if (!n.ok) n = facts_output_tok(c, f);
+    if (facts_output_is_limit(c, f)) n.lo = 1;
     iv gaps = iv_mul(iv_figure(itl), iv_add(n, iv_exact(-1, 0)));
+    if (n.ok && n.v != floor(n.v)) { /* answers of several lengths: a mean times a mean */
+        gaps.lo *= 0.8;
+        gaps.hi *= 1.2;
+    }
     iv r = iv_add(iv_figure(ttft), gaps);
     if (r.ok)
         *how = how2(a, "first token # + later tokens #", say_s(a, ttft->q.v), say_s(a, gaps.v));
@@ -366,6 +374,7 @@ static iv total_rate(auditor *a, const claim_figure *f, const char **how) {
     iv out = facts_run_output_tok(c, f), in = iv_figure(facts_beside(c, f, METRIC_PROMPT_TOK)),
        wall = iv_figure(facts_beside(c, f, METRIC_WALL));
     iv all = iv_add(in, out);
+    if (facts_output_is_limit(c, f)) all.lo = in.lo;
     *how = how2(a, "# prompt and output tokens / # s", num(a, all, ""), num(a, wall, ""));
     return iv_div(all, wall);
 }

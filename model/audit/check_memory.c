@@ -383,10 +383,12 @@ static void check_capacity(auditor *a, const claim_figure *f) {
 static void check_weights(auditor *a, const claim_figure *f) {
     const claim *c = a->claim;
     double bits = f->weight_bits > 0 ? f->weight_bits : words_precision_bits(c->model.quant);
+    if (bits == 0) bits = words_precision_bits(c->model.name);
     double right = c->model.params * bits / 8;
-    if (right <= 0) return;
-    double off = f->q.v / right - 1;
-    bool ok = fabs(off) <= 0.15;
+    if (right <= 0 || f->model || facts_shape(c, f) != &c->model.shape) return;
+    /* embeddings, and whatever a recipe leaves alone, keep their 16 bits */
+    double off = f->q.v / right - 1, kept = bits < 16 ? 0.15 * (16 - bits) / bits : 0;
+    bool ok = off >= -0.15 && off <= 0.15 + kept;
     finding *say =
         audit_say(a, R_MEMORY, "weights", ok ? AUDIT_PASS : AUDIT_FAIL, f->name,
                   f->origin | c->model.origin, "printed %s, %s parameters x %s bits are %s",

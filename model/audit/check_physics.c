@@ -15,8 +15,7 @@ static const char *const PLAIN_WORDS =
     "baseline|vanilla|no speculation|without speculation|no draft|without draft|no spec|plain|"
     "autoregressive|target only|spec off|mtp off";
 
-/* Do several tokens come out of a pass over the weights of `f`'s run? */
-static bool speculative(const claim *c, const claim_figure *f) {
+bool physics_speculative(const claim *c, const claim_figure *f) {
     const char *const own[] = {f->name, f->arm, f->conditions};
     for (size_t i = 0; i < 3; i++)
         if (words_have(own[i], PLAIN_WORDS)) return false;
@@ -31,9 +30,7 @@ static bool speculative(const claim *c, const claim_figure *f) {
            (claim_fact(c, "block_size") && facts_beside(c, f, METRIC_ROUNDS));
 }
 
-/* The most tokens that a round of `f` can emit: what is printed, else one more than is drafted. Not
- * ok: not known. */
-static iv round_tok(const claim *c, const claim_figure *f) {
+iv physics_round_tok(const claim *c, const claim_figure *f) {
     iv tok = iv_figure(facts_beside(c, f, METRIC_ROUND_TOK));
     if (tok.ok) return tok;
     tok = iv_add(iv_figure(facts_beside(c, f, METRIC_MEAN_ACCEPTED)), iv_exact(1, 0));
@@ -71,7 +68,7 @@ static iv passes_s(const claim *c, const claim_figure *f, stream *s) {
     s->one = !n.ok && !says_decode(f);
     if (n.ok && n.v < 1) return iv_none();
     iv passes = iv_scale(iv_figure(f), n.ok ? 1 / n.v : 1);
-    return speculative(c, f) ? iv_div(passes, round_tok(c, f)) : passes;
+    return physics_speculative(c, f) ? iv_div(passes, physics_round_tok(c, f)) : passes;
 }
 
 /* The weight stream that a decode rate needs against the bandwidth of its devices. */

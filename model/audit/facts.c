@@ -82,6 +82,7 @@ static int kinship(const claim_figure *a, const claim_figure *b) {
     if (a->streams_n >= 0 && a->streams_n == b->streams_n) n += 4;
     if (a->context_tok >= 0 && a->context_tok == b->context_tok) n += 2;
     if (claim_same_arm(a->conditions, b->conditions)) n += 1;
+    if (a->percentile_ppm == b->percentile_ppm) n += 1;
     return n;
 }
 
@@ -216,6 +217,15 @@ iv facts_output_tok(const claim *c, const claim_figure *f) {
                    "completion_tokens tokens_out output_length");
 }
 
+bool facts_output_is_limit(const claim *c, const claim_figure *f) {
+    return !facts_beside(c, f, METRIC_OUTPUT_TOK) && !c->has_workload &&
+           !claim_fact(c, "ignore_eos") &&
+           !claim_fact(c, "output_tokens_per_request output_tokens output_tok turn_out_tok "
+                          "turn_output_tokens generated_tokens output_len osl gen_tokens "
+                          "completion_tokens tokens_out output_length") &&
+           claim_fact(c, "max_tokens max_new_tokens");
+}
+
 iv facts_run_output_tok(const claim *c, const claim_figure *f) {
     const claim_figure *g = facts_beside(c, f, METRIC_OUTPUT_TOK);
     if (g) return iv_figure(g);
@@ -324,6 +334,7 @@ const kv_shape *facts_shape(const claim *c, const claim_figure *f) {
 double facts_active_params(const claim *c, const claim_figure *f) {
     const kv_shape *s = facts_shape(c, f);
     double own = s->active_params > 0 ? s->active_params : s->params;
+    if (own <= 0 && c->model.experts) return 0;
     return own > 0 ? own : c->model.active_params > 0 ? c->model.active_params : c->model.params;
 }
 
@@ -348,7 +359,7 @@ static iv unstated_bytes(const claim *c) {
 iv facts_pass_bytes(const claim *c, const claim_figure *f, bool *unstated) {
     unsigned from = c->model.weights_origin;
     *unstated = false;
-    if (f->model) return iv_none();
+    if (f->model || c->model.experts) return iv_none();
     if (f->weight_bits == NOT_STATED && c->model.by_precision_n > 0) {
         *unstated = true;
         return unstated_bytes(c);

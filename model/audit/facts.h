@@ -44,6 +44,8 @@ bool facts_one_name(const char *x, const char *y, const char *apart);
 iv facts_agents(const claim *c, const claim_figure *f);
 /* Output tokens of one request / of the whole run of `f`. */
 iv facts_output_tok(const claim *c, const claim_figure *f);
+/* Are these no more than a limit ("max_tokens") that answers may end before? */
+bool facts_output_is_limit(const claim *c, const claim_figure *f);
 iv facts_run_output_tok(const claim *c, const claim_figure *f);
 /* Prompt tokens that one request of `f` computes. */
 iv facts_request_computed_tok(const claim *c, const claim_figure *f);
@@ -82,6 +84,10 @@ iv facts_pass_bytes(const claim *c, const claim_figure *f, bool *unstated);
 iv facts_implied_prefill(auditor *a, const char *arm, const claim_figure **from);
 /* Can the arm's TTFT percentiles be over nothing but its cold first turns? (check_population.c) */
 bool population_is_cold(auditor *a, const char *arm);
+/* Do several tokens come out of a pass over the weights of the run of `f`? The most that a round
+ * can emit: what is printed, else one more than is drafted; not ok: not known. (check_physics.c) */
+bool physics_speculative(const claim *c, const claim_figure *f);
+iv physics_round_tok(const claim *c, const claim_figure *f);
 /* The measured prefill rate for an arm: its own, else one without an arm; NULL: none. */
 const claim_rate *facts_stated(const claim *c, const char *arm, rate_phase phase, int64_t batch_n);
 bool facts_own_model(const claim *c, const claim_rate *r);
