@@ -12,6 +12,12 @@ static const double SAME_RATE_FRAC = 0.005;
 
 #define SAY(r, ...) snprintf((r)->why, sizeof(r)->why, __VA_ARGS__)
 
+static void numbers(rule_result *r, double expected, double found, const char *unit) {
+    r->expected = expected;
+    r->found = found;
+    r->unit = unit;
+}
+
 static double s_of(int64_t ns) {
     return (double)ns / 1e9;
 }
@@ -47,8 +53,10 @@ static void check_wall(const arm_result *a, const projection *p, rule_result *r)
             "the wall-clock contains %.1f s of client queue wait, which is already in TTFT: "
             "counted twice",
             s_of(cost_constant_of_ns(a->cost, wait)));
+        numbers(r, 0, s_of(cost_constant_of_ns(a->cost, wait)), "s");
         return;
     }
+    numbers(r, s_of(busy + a->sim.idle_ns), s_of(a->sim.wall_ns), "s");
     SAY(r, "busy %.6f s + idle %.6f s = wall %.6f s, the end of the last event", s_of(busy),
         s_of(a->sim.idle_ns), s_of(a->sim.wall_ns));
 }
@@ -68,6 +76,7 @@ static void check_evidence(const arm_result *a, const projection *p, rule_result
             bare_ns += cost_constant_of_ns(a->cost, &a->arm->assume[i]);
     if (bare_ns > 0) {
         broken(r, true);
+        numbers(r, 0, s_of(bare_ns), "s");
         SAY(r, "constant_s adds %.1f s to the wall-clock and names no evidence", s_of(bare_ns));
         return;
     }
@@ -146,6 +155,7 @@ static void check_roofline(const arm_result *a, const projection *p, rule_result
         broken(r, prefill_declared(a));
     else if (!can || floor_s <= 0 || flop_s > c->hardware.fp16_flop_s)
         r->outcome = RULE_CANNOT_TELL;
+    if (can) numbers(r, c->hardware.fp16_flop_s / 1e12, flop_s / 1e12, "TFLOP/s");
     if (can)
         SAY(r, "prefill of %lld tokens in %.1f ms is %.3g TFLOP/s, the ceiling of %s is %.3g",
             (long long)u->prefill_fastest_tok, s_of(u->prefill_fastest_ns) * 1e3, flop_s / 1e12,
@@ -173,6 +183,7 @@ static void check_floor(const arm_result *a, const projection *p, rule_result *r
         SAY(r, "no B = 1 decode point and no memory bandwidth on the card");
         return;
     }
+    numbers(r, floor_s * 1e3, got_s * 1e3, "ms");
     if (got_s < floor_s * FLOOR_SLACK) broken(r, prefill_declared(a));
     SAY(r,
         "shortest prefill %.1f ms (%lld tokens); one pass over the weights: %.1f ms measured (B = "
@@ -248,22 +259,22 @@ static const struct {
     {R_DETERMINISM, NULL},
 };
 
-void invariants_check_arm(const projection *p, size_t a, rule_result out[RULES_N]) {
+void invariants_check_arm(const projection *p, size_t arm_at, rule_result out[RULES_N]) {
     for (size_t i = 0; i < RULES_N; i++) {
         out[i] = (rule_result){.rule = &RULES[CHECKS[i].id], .outcome = RULE_HOLDS};
-        if (!CHECKS[i].check) {
+        if (CHECKS[i].check) {
+            CHECKS[i].check(&p->arms[arm_at], p, &out[i]);
+            out[i].arm = p->arms[arm_at].arm->name;
+        } else {
             out[i].outcome = RULE_NEEDS_MORE_RUNS;
             SAY(&out[i], "compares several runs; the property tests do");
-            continue;
         }
-        CHECKS[i].check(&p->arms[a], p, &out[i]);
-        out[i].arm = p->arms[a].arm->name;
     }
 }
 
 void invariants_check(const projection *p, rule_result out[RULES_N]) {
-    rule_result one[RULES_N];
     for (size_t a = 0; a < p->arms_n; a++) {
+        rule_result one[RULES_N];
         invariants_check_arm(p, a, one);
         for (size_t i = 0; i < RULES_N; i++)
             if (a == 0 || one[i].outcome > out[i].outcome) out[i] = one[i];

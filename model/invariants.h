@@ -23,16 +23,18 @@ typedef enum outcome {
 typedef struct rule_result {
     const rule *rule;
     outcome outcome;
-    const char *arm; /* where the worst outcome was seen; NULL: no single arm */
-    char why[400];   /* one sentence with the numbers compared */
+    const char *arm;  /* where the worst outcome was seen; NULL: no single arm */
+    char why[400];    /* one sentence with the numbers compared */
+    const char *unit; /* of these two; NULL: the rule compares no single number */
+    double expected, found;
 } rule_result;
 
 enum { RULES_N = 11 }; /* the others judge claims and cards only */
 
 /* One result a rule, in the order of rules.h; the worst over the arms. */
 void invariants_check(const projection *p, rule_result out[RULES_N]);
-/* The same of one arm. */
-void invariants_check_arm(const projection *p, size_t arm_i, rule_result out[RULES_N]);
+/* The same of one arm of the projection. */
+void invariants_check_arm(const projection *p, size_t arm_at, rule_result out[RULES_N]);
 /* "9 checked: 7 hold, 2 broken by declared assumptions (I-ROOFLINE, I-FLOOR); 2 not decidable from
  * one run (...)" */
 void invariants_summary(const rule_result r[RULES_N], char *out, size_t cap);

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char *const METRIC_NAMES[] = {"other",
@@ -13,11 +14,13 @@ const char *const METRIC_NAMES[] = {"other",
                                     "decode_time",
                                     "queue_wait",
                                     "itl",
+                                    "tpot",
                                     "latency",
                                     "decode_rate",
                                     "prefill_rate",
                                     "output_rate",
                                     "total_rate",
+                                    "input_rate",
                                     "stream_rate",
                                     "ceiling_rate",
                                     "request_rate",
@@ -26,10 +29,13 @@ const char *const METRIC_NAMES[] = {"other",
                                     "reused_tok",
                                     "computed_tok",
                                     "context_tok",
+                                    "kv_tok",
+                                    "kv_blocks",
                                     "reuse_frac",
                                     "acceptance",
                                     "rounds",
                                     "mean_accepted",
+                                    "round_tok",
                                     "kv",
                                     "kv_per_tok",
                                     "weights",
@@ -40,6 +46,7 @@ const char *const METRIC_NAMES[] = {"other",
                                     "agents_max",
                                     "prefix_evals",
                                     "requests",
+                                    "concurrency",
                                     "speedup",
                                     "bandwidth",
                                     "utilisation",
@@ -212,7 +219,8 @@ static void read_hardware(loader *l, jr root) {
     too_many(bw, n, CHIPS_MAX);
     if (!jr_ok(h)) return;
     claim_chip *chips = ARENA_ARRAY(l->mem, claim_chip, n);
-    l->c->devices_n = jr_int_or(h, "devices_n", 1, 1000000, 1);
+    int64_t said = chip && !cJSON_IsObject(bw.node) ? words_gpus(chip) : NOT_STATED;
+    l->c->devices_n = jr_int_or(h, "devices_n", 1, 1000000, said > 0 ? said : 1);
     l->c->chips = chips;
     if (!chips) {
         jr_fail(h, E_LIMIT, "does not fit the memory budget");
@@ -230,6 +238,7 @@ static void read_hardware(loader *l, jr root) {
     double memory = number_or(l, h, "memory_bytes", number_or(l, h, "memory_GB", 0) * 1e9);
     for (size_t i = 0; i < l->c->chips_n; i++) {
         chips[i].origin = origin_of(h);
+        chips[i].memory_exact = memory > 0;
         chips[i].memory_bytes = memory > 0 ? memory
                                 : chip ? memory_in(chip, l->c->chips_n > 1 ? chips[i].name : NULL)
                                        : 0;
@@ -244,7 +253,10 @@ static kv_shape read_shape(const loader *l, jr m) {
                       .layers = count_or_unstated(l, m, "layers"),
                       .full_attention_layers = count_or_unstated(l, m, "full_attention_layers"),
                       .kv_heads = count_or_unstated(l, m, "kv_heads"),
-                      .head_dim = count_or_unstated(l, m, "head_dim")};
+                      .head_dim = count_or_unstated(l, m, "head_dim"),
+                      .params = number_or(l, m, "params", 0),
+                      .active_params = number_or(l, m, "active_params", 0),
+                      .weight_bytes = number_or(l, m, "weight_bytes", 0)};
 }
 
 static void read_precisions(loader *l, jr m) {
@@ -290,6 +302,8 @@ static void read_model(loader *l, jr root) {
     l->c->model.active_params = number_or(l, m, "active_params", 0);
     l->c->model.weight_bytes = number_or(l, m, "weight_bytes", 0);
     l->c->model.kv_element_bytes = number_or(l, m, "kv_bytes_per_element", 0);
+    l->c->model.sliding_window = number_or(l, m, "sliding_window", 0) > 0 ||
+                                 words_have(l->c->model.name, "sliding|sliding window|SWA");
     l->c->model.origin = origin_of(m);
     l->c->model.shape_origin = part_origin(m, "shape_origin");
     bool shape_known = !(l->c->model.shape_origin & l->without);
@@ -309,6 +323,11 @@ static void read_model(loader *l, jr root) {
     for (jr it = {0}; v && shape_known && jr_each(list, &it); n++) v[n] = read_shape(l, it);
     l->c->model.variants = v;
     l->c->model.variants_n = n;
+    if (l->c->model.active_params == 0)
+        l->c->model.active_params = words_active_params(l->c->model.name);
+    l->c->model.experts =
+        l->c->model.active_params == 0 && (words_experts(l->c->model.name) ||
+                                           words_experts(l->c->title) || words_experts(l->c->kind));
     guess_weights(l);
 }
 
@@ -368,6 +387,9 @@ static void read_workload(loader *l, jr root) {
     }
     for (const cJSON *m = w.node->child; m; m = m->next) read_fact(l, m, &facts[l->c->facts_n++]);
     l->c->facts = facts;
+    int64_t devices = whole_fact(
+        l->c, "tensor_parallel tensor_parallel_size tp tp_size gpus gpus_n n_gpus num_gpus", 1);
+    if (devices > l->c->devices_n && devices < 1000000) l->c->devices_n = devices;
     workload *k = &l->c->work;
     *k = (workload){
         .K = whole_fact(l->c, "K agents concurrency concurrent_agents", NOT_STATED),
@@ -475,6 +497,7 @@ static void read_figure(loader *l, jr it, claim_figure *f) {
                 METRIC_NAMES[said]);
     claim_read_words(l->c, f);
     if (stated) f->metric = said; /* "other" too */
+    f->metric_stated = stated;
     f->streams_n = jr_int_or(it, "agents_n", 0, 1000000, f->streams_n);
     f->context_tok = jr_int_or(it, "context_tok", 0, 1000000000, f->context_tok);
     double pct = jr_num_or(it, "percentile", 0, 100, 0);
@@ -491,12 +514,13 @@ static void read_figures(loader *l, jr root) {
         if (!l->strict && !cJSON_IsNumber(jr_get(it, "value").node)) continue;
         read_figure(l, it, &v[n]);
         for (size_t i = 0; i < n; i++)
-            if (strcmp(v[i].name, v[n].name) == 0)
+            if (l->strict && strcmp(v[i].name, v[n].name) == 0)
                 jr_fail(jr_get(it, "name"), E_SCHEMA, "found \"%s\" twice, expected a name once",
                         v[n].name);
         n++;
         l->c->figures_n = n;
     }
+    if (v && !l->strict) claim_settle_words(v, n);
 }
 
 /* The figure that an item refers to; NULL when it was left out (with its item, then). */
@@ -504,9 +528,24 @@ static const claim_figure *figure_named(const loader *l, jr item, const char *ke
     const char *name = jr_str(item, key);
     for (size_t i = 0; i < l->c->figures_n; i++)
         if (strcmp(l->c->figures[i].name, name) == 0) return &l->c->figures[i];
-    if (!l->without)
+    if (!l->without && l->strict)
         jr_fail(jr_get(item, key), E_SCHEMA, "found \"%s\", expected the name of a figure", name);
     return NULL;
+}
+
+/* "1.3-1.6x": the second number of a range, p behind the first; 0: none. */
+static double range_end(const char *p) {
+    if (*p == 'x' || *p == '%') p++;
+    while (*p == ' ') p++;
+    static const char *const DASHES[] = {"-", "–", "to "};
+    for (size_t i = 0; i < sizeof DASHES / sizeof *DASHES; i++) {
+        size_t n = strlen(DASHES[i]);
+        if (strncmp(p, DASHES[i], n) != 0) continue;
+        p += n;
+        while (*p == ' ') p++;
+        return *p >= '0' && *p <= '9' ? strtod(p, NULL) : 0;
+    }
+    return 0;
 }
 
 /* "1.28x", "~1.8x", "88.2%", ">19,500x", or a bare number whose unit is that of its parts. */
@@ -526,14 +565,17 @@ static quantity read_print(jr item, const char *print, const char *bare_unit) {
     cJSON *number = digits ? cJSON_Parse(text[n - 1] == '.' ? "null" : text) : NULL;
     if (!cJSON_IsNumber(number))
         jr_fail(item, E_SCHEMA, "found \"%s\", expected a printed number such as \"1.86x\"", print);
-    else
+    else if (number)
         v = minus ? -number->valuedouble : number->valuedouble;
     cJSON_Delete(number);
     while (*p == ' ') p++;
     const char *u = *p == '%'                                        ? "%"
                     : *p == 'x' || strncmp(p, "×", strlen("×")) == 0 ? "x"
                                                                      : bare_unit;
-    return quantity_of(v, unit_find(u), print);
+    quantity q = quantity_of(v, unit_find(u), print);
+    double end = range_end(p);
+    if (end > v && !minus) q.hi = fmax(q.hi, end * q.u->scale + (q.hi - q.lo) / 2);
+    return q;
 }
 
 static void read_ratios(loader *l, jr root) {
@@ -547,6 +589,7 @@ static void read_ratios(loader *l, jr root) {
                            !jr_present(jr_get(it, "denominator_figure"))))
             continue;
         jr printed = jr_get(it, "printed");
+        if (!l->strict && !jr_present(printed)) continue;
         const char *print = cJSON_IsNumber(printed.node)
                                 ? arena_printf(l->mem, "%.12g", printed.node->valuedouble)
                                 : jr_str(it, "printed");
@@ -557,6 +600,12 @@ static void read_ratios(loader *l, jr root) {
                    .den = figure_named(l, it, "denominator_figure"),
                    .origin = origin_of(it)};
         if (!r.num || !r.den) continue;
+        if (!l->strict && !strpbrk(r.print, "0123456789")) continue; /* "about half" */
+        const char *note = text_or_null(l, it, "note");
+        const char *words = arena_printf(l->mem, "%s; %s", r.name, note ? note : "");
+        r.reading = strchr(r.print, '+') ? READ_GAIN : words_reading(r.print);
+        r.reading_printed = r.reading != READ_ANY;
+        if (!r.reading_printed) r.reading = words_reading(words);
         r.q = read_print(printed, r.print, r.num->q.u->dim == r.den->q.u->dim ? "x" : "");
         v[n++] = r;
     }
@@ -767,12 +816,16 @@ err_code claim_load(const char *path, unsigned without, arena *mem, const claim 
     return claim_parse(&f, without, mem, out, e);
 }
 
-double claim_kv_bytes_per_tok(const claim *c, const kv_shape *s, bool all_layers) {
+double claim_kv_elements_per_tok(const kv_shape *s, bool all_layers) {
     int64_t layers =
         all_layers || s->full_attention_layers < 0 ? s->layers : s->full_attention_layers;
+    if (layers <= 0 || s->kv_heads <= 0 || s->head_dim <= 0) return 0;
+    return 2 * (double)layers * (double)s->kv_heads * (double)s->head_dim;
+}
+
+double claim_kv_bytes_per_tok(const claim *c, const kv_shape *s, bool all_layers) {
     double element = c->model.kv_element_bytes;
-    if (layers <= 0 || s->kv_heads <= 0 || s->head_dim <= 0 || element <= 0) return 0;
-    return 2 * (double)layers * (double)s->kv_heads * (double)s->head_dim * element;
+    return element > 0 ? claim_kv_elements_per_tok(s, all_layers) * element : 0;
 }
 
 const claim_arm *claim_arm_of(const claim *c, const char *name) {

@@ -21,7 +21,7 @@ extern const char *const AUDIT_OUTCOME_NAMES[]; /* "pass", "cannot_tell", "fail"
 
 /* How much hangs on a finding; the report lists the heaviest first. */
 typedef enum audit_weight {
-    WEIGHT_NOTE, /* a last digit, a gap in what is stated: the verdict does not hang on it alone */
+    WEIGHT_NOTE, /* a last digit that was cut, a gap in what is stated */
     WEIGHT_MINOR,
     WEIGHT_MAJOR
 } audit_weight;
@@ -97,6 +97,7 @@ void check_formulas(auditor *a);
 void check_tokens(auditor *a);      /* check_tokens.c */
 void check_memory(auditor *a);      /* check_memory.c */
 void check_ceilings(auditor *a);    /* check_physics.c */
+void check_limits(auditor *a);      /* check_limits.c */
 void check_populations(auditor *a); /* check_population.c */
 void check_accounts(auditor *a);    /* check_account.c */
 void check_rates(auditor *a);       /* check_rates.c */

@@ -192,6 +192,7 @@ Test(audit_corpus, both_shapes_say_the_same) {
             const audit *a = support_audit_text(arena_printf(support_arena(), "%s%s", head, body));
             cr_expect_eq(a->verdict, bad ? VERDICT_DEFECT : VERDICT_SOUND, "%s", support_told(a));
             cr_expect_eq(support_finding(a, AUDIT_FAIL, R_UNITS, "kv-bytes", "kv") != NULL, bad);
-            cr_expect_eq(support_finding(a, AUDIT_PASS, R_MEMORY, "kv-bytes", "kv") != NULL, !bad);
+            /* the number follows from the architecture either way; the label does not */
+            cr_expect_not_null(support_finding(a, AUDIT_PASS, R_MEMORY, "kv-bytes", "kv"));
         }
 }
