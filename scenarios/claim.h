@@ -99,6 +99,7 @@ typedef struct claim_figure {
     const char *model; /* of a figure of another model than the claim's; NULL: the claim's */
     quantity q;
     metric metric;
+    bool metric_stated; /* by the claim, not read from words */
     origin origin;
     /* read from conditions, arm and name; NOT_STATED (or 0) where they say nothing */
     int64_t streams_n;   /* agents, users, streams, batch */
@@ -199,6 +200,7 @@ typedef struct claim_chip {
     double mem_bw_bytes_s, fp16_flop_s; /* 0: not known */
     double flop_uncertainty_frac;
     double memory_bytes; /* of one device; 0: not known */
+    bool memory_exact;   /* stated by itself, not read from the name of the chip */
     origin origin;
 } claim_chip;
 
@@ -292,6 +294,8 @@ void claim_settle_words(claim_figure *v, size_t n);
 /* Does `text` hold `word` between word boundaries, in any case? `words` may hold several,
  * separated by '|'. */
 bool words_have(const char *text, const char *words);
+/* The whole number behind one of `words` ("seed 7", "run = 2"); NOT_STATED: none. */
+int64_t words_number_behind(const char *text, const char *words);
 /* Bits of a weight precision named in the text ("FP16", "Q8_0", "4-bit"); 0: none. */
 double words_precision_bits(const char *text);
 /* Bits of an element of a KV cache of the type that the text names, the mean when K and V have

@@ -104,6 +104,10 @@ static int64_t number_behind(const char *text, const char *words) {
     return NOT_STATED;
 }
 
+int64_t words_number_behind(const char *text, const char *words) {
+    return number_behind(text, words);
+}
+
 /* ---- precision ---- */
 
 static const struct precision {

@@ -138,13 +138,14 @@ static iv decode_rate_of_time(auditor *a, const claim_figure *f, const char **ho
                        *t = facts_beside(a->claim, f, METRIC_DECODE_TIME);
     iv r = iv_div(iv_figure(n), iv_figure(t));
     if (!r.ok) return r;
-    /* the first token may be the prefill's: n - 1 tokens in the decode time */
-    iv less = iv_div(iv_add(iv_figure(n), iv_exact(-1, 0)), iv_figure(t));
-    bool first_apart = !quantity_allows(&f->q, r.lo, r.hi) &&
-                       quantity_allows(&f->q, less.lo, less.hi) && n->q.v < 200;
-    *how = how2(
-        a, first_apart ? "(# - 1) tokens / # (the first token is the prefill's)" : "# tokens / #",
-        say_num(a, n->q.v, ""), say_s(a, t->q.v));
+    /* the first token of each request may be the prefill's: n - requests in the decode time */
+    const claim *c = a->claim;
+    double requests = c->work.K > 0 && c->work.H > 0 ? (double)c->work.K * (double)c->work.H : 1;
+    iv less = iv_div(iv_add(iv_figure(n), iv_exact(-requests, 0)), iv_figure(t));
+    bool first_apart = !quantity_allows(&f->q, r.lo, r.hi) && less.ok && less.v > 0 &&
+                       quantity_allows(&f->q, less.lo, less.hi) && (requests > 1 || n->q.v < 200);
+    *how = how2(a, first_apart ? "# tokens behind each request's first / #" : "# tokens / #",
+                say_num(a, first_apart ? n->q.v - requests : n->q.v, ""), say_s(a, t->q.v));
     return first_apart ? less : r;
 }
 
@@ -175,7 +176,8 @@ static iv wall_of_parts(auditor *a, const claim_figure *f, const char **how) {
     *how = how2(a, "prefill # + decode #", say_s(a, p->q.v), say_s(a, d->q.v));
     /* idle time and a server's own time are no error: then the sum is a lower bound */
     bool more = facts_beside(c, f, METRIC_QUEUE_TIME) || c->terms_n > 0 ||
-                claim_number(c, "tool_latency_s tool_latency_ms tool_latency", 0) > 0;
+                claim_number(c, "tool_latency_s tool_latency_ms tool_latency", 0) > 0 ||
+                claim_number(c, "stagger_s start_stagger_s", 0) > 0;
     if (more) sum.hi = HUGE_VAL;
     return sum;
 }
@@ -494,7 +496,9 @@ static void say_formula(auditor *a, const formula *fm, const claim_figure *worst
 }
 
 static void check_formula(auditor *a, const formula *fm) {
+    enum { OTHERS_MAX = 8 }; /* named in the sentence */
     const claim *c = a->claim;
+    size_t others_n = 0;
     const claim_figure *worst = NULL;
     iv at_worst = iv_none();
     const char *others = "";
@@ -513,9 +517,11 @@ static void check_formula(auditor *a, const formula *fm) {
         if (worst) {
             const claim_figure *less = f->q.v > worst->q.v ? worst : f;
             iv at = less == f ? v : at_worst;
-            const char *s = arena_printf(a->mem, "%s; %s for %s, printed %s", others,
-                                         say_in(a, at.v, less->q.u), less->name,
-                                         say_in(a, less->q.v, less->q.u));
+            const char *s = others_n++ >= OTHERS_MAX
+                                ? NULL
+                                : arena_printf(a->mem, "%s; %s for %s, printed %s", others,
+                                               say_in(a, at.v, less->q.u), less->name,
+                                               say_in(a, less->q.v, less->q.u));
             if (s) others = s;
             if (less == f) continue;
         }

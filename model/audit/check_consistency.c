@@ -51,7 +51,8 @@ static void check_twice(auditor *a) {
             if (!one_quantity(f, g) || ends_of_range(f, g) || f->q.bound || g->q.bound) continue;
             bool ok = f->q.lo <= g->q.hi && g->q.lo <= f->q.hi;
             bool cut = !ok && (quantity_cut(&f->q, g->q.v) || quantity_cut(&g->q, f->q.v));
-            bool one_name = facts_one_name(f->name, g->name, "");
+            bool one_name =
+                facts_one_name(f->name, g->name, "") || (f->metric_stated && g->metric_stated);
             if (!ok && f->metric == METRIC_TTFT && f->q.v > 0 && g->q.v > 0 &&
                 fmax(f->q.v, g->q.v) > 5 * fmin(f->q.v, g->q.v)) {
                 check_warmth(a, f, g);
@@ -66,6 +67,38 @@ static void check_twice(auditor *a) {
             audit_numbers(say, f->q.v / f->q.u->scale, g->q.v / f->q.u->scale, f->q.u->name);
             if (cut) say->weight = WEIGHT_NOTE;
         }
+}
+
+/* ---- the same run twice ---- */
+
+/* Runs of one input with one seed ("seed 7, run 1") count the same, and a model's take the same
+ * time. */
+static void check_same_seed(auditor *a) {
+    static const char *const MODELS = "modeled|modelled|simulated|simulation|projected";
+    const claim *c = a->claim;
+    bool all = words_have(c->kind, MODELS);
+    for (size_t i = 0; i < c->figures_n; i++) {
+        const claim_figure *f = &c->figures[i];
+        int64_t seed = words_number_behind(f->conditions, "seed"),
+                run = words_number_behind(f->conditions, "run|repeat|repetition");
+        bool exact = f->q.lo == f->q.hi || all;
+        if (seed < 0 || run < 0 || f->metric == METRIC_OTHER || !exact) continue;
+        for (size_t k = i + 1; k < c->figures_n; k++) {
+            const claim_figure *g = &c->figures[k];
+            if (g->metric != f->metric || !same_text(f->arm, g->arm) ||
+                f->streams_n != g->streams_n || f->context_tok != g->context_tok ||
+                f->percentile_ppm != g->percentile_ppm || f->warm != g->warm ||
+                f->cold != g->cold || words_number_behind(g->conditions, "seed") != seed ||
+                words_number_behind(g->conditions, "run|repeat|repetition") == run)
+                continue;
+            bool ok = f->q.lo <= g->q.hi && g->q.lo <= f->q.hi;
+            finding *say =
+                audit_say(a, R_DETERMINISM, "same-seed", ok ? AUDIT_PASS : AUDIT_FAIL, f->name,
+                          f->origin | g->origin, "two runs with seed %lld give %s and %s",
+                          (long long)seed, say_in(a, f->q.v, f->q.u), say_in(a, g->q.v, g->q.u));
+            audit_numbers(say, f->q.v / f->q.u->scale, g->q.v / f->q.u->scale, f->q.u->name);
+        }
+    }
 }
 
 /* A speedup figure and a ratio of walls say the same thing. */
@@ -344,6 +377,7 @@ static void check_same_conditions(auditor *a) {
 
 void check_statements(auditor *a) {
     check_twice(a);
+    check_same_seed(a);
     check_order(a);
     check_speedup(a);
     for (size_t i = 0; i < a->claim->statements_n; i++) check_statement(a, a->claim->statements[i]);

@@ -294,7 +294,9 @@ static void check_fit(auditor *a, const claim_figure *f, const claim_figure *bud
         "max|maximum|up to|capacity|fit|fits|supports|support|largest|hold|holds|most|limit";
     const claim *c = a->claim;
     const claim_figure *k = facts_beside(c, f, METRIC_KV_BYTES_PER_TOK);
-    bool capacity = words_have(f->name, CAPACITY) || words_have(f->conditions, CAPACITY);
+    const claim_chip *chip = facts_chip(a, f);
+    bool capacity =
+        f->metric_stated || words_have(f->name, CAPACITY) || words_have(f->conditions, CAPACITY);
     double left = room_for_kv(a, f, budget), kv = k ? k->q.v : per_tok(c, f, false);
     double tok = f->context_tok > 0
                      ? (double)f->context_tok
@@ -307,7 +309,8 @@ static void check_fit(auditor *a, const claim_figure *f, const claim_figure *bud
                      say_num(a, left / 0x1p30, "GiB"), say_num(a, kv, ""),
                      say_num(a, floor(left / kv), ""), say_num(a, tok, ""));
     /* a device's own memory is what its maker calls GB, and something else needs some of it */
-    bool within = !budget && f->q.v <= floor(left * 0x1p30 / 1e9 / kv / tok) && f->q.v > fits / 2;
+    bool within = !budget && !(chip && chip->memory_exact) &&
+                  f->q.v <= floor(left * 0x1p30 / 1e9 / kv / tok) && f->q.v > fits / 2;
     if (!within || quantity_allows(&f->q, fits, fits)) {
         fit_finding(a, f, fits, how ? how : "", f->origin | shape_origins(c, f));
         return;

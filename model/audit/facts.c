@@ -94,11 +94,14 @@ const claim_figure *facts_beside(const claim *c, const claim_figure *f, metric m
         const claim_figure *g = &c->figures[i];
         if (g == f || g->metric != m || !facts_together(f, g)) continue;
         int kin = kinship(f, g);
-        if (kin == most && best && g->q.v != best->q.v) several = true;
-        if (kin > most) {
+        bool twice =
+            best && g->q.lo <= best->q.hi && best->q.lo <= g->q.hi; /* one value, printed */
+        if (kin == most && !twice) several = true;
+        bool sharper = kin == most && twice && g->q.hi - g->q.lo < best->q.hi - best->q.lo;
+        if (kin > most || sharper) {
             most = kin;
             best = g;
-            several = false;
+            several = several && sharper;
         }
     }
     return several ? NULL : best;
@@ -410,7 +413,7 @@ const claim_rate *facts_stated(const claim *c, const char *arm_name, rate_phase 
     return other;
 }
 
-iv facts_implied_prefill(auditor *a, const char *arm_name, const claim_figure **from) {
+static iv implied_prefill(auditor *a, const char *arm_name, const claim_figure **from) {
     const claim *c = a->claim;
     const claim_arm *policy = claim_arm_of(c, arm_name);
     iv rate = iv_none();
@@ -427,11 +430,34 @@ iv facts_implied_prefill(auditor *a, const char *arm_name, const claim_figure **
         if (!one.ok) continue;
         if (!rate.ok) {
             rate = one;
-            if (from) *from = f;
+            *from = f;
         } else if (one.lo > rate.hi * 1.001 || one.hi < rate.lo * 0.999)
             return iv_none(); /* the percentiles do not tell of prefixes in a row */
     }
     return rate;
+}
+
+struct implied_memo {
+    bool known;
+    iv rate;
+    const claim_figure *from;
+};
+
+iv facts_implied_prefill(auditor *a, const char *arm_name, const claim_figure **from) {
+    const claim_arm *arm_is = claim_arm_of(a->claim, arm_name);
+    if (!arm_is) return iv_none();
+    if (!a->implied) a->implied = ARENA_ARRAY(a->mem, struct implied_memo, a->claim->arms_n);
+    if (!a->implied) {
+        a->full = true;
+        return iv_none();
+    }
+    struct implied_memo *m = &a->implied[arm_is - a->claim->arms];
+    if (!m->known) {
+        m->rate = implied_prefill(a, arm_name, &m->from);
+        m->known = true;
+    }
+    if (from) *from = m->from;
+    return m->rate;
 }
 
 /* ---- text ---- */

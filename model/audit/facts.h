@@ -24,7 +24,8 @@ iv iv_scale(iv a, double by);
 
 /* Do arm, streams, context and percentile of two figures allow that they tell of one run? */
 bool facts_together(const claim_figure *a, const claim_figure *b);
-/* The figure of `m` that stands beside `f`; NULL: none, or several that differ. */
+/* The figure of `m` that stands beside `f`: of several prints of one value the one with the most
+ * digits; NULL: none, or several that differ. */
 const claim_figure *facts_beside(const claim *c, const claim_figure *f, metric m);
 /* All figures of `m` beside `f` as one interval. */
 iv facts_range(const claim *c, const claim_figure *f, metric m);
