@@ -297,7 +297,8 @@ static void check_first_call(auditor *a, const ratio *r) {
 /* A cached prompt against a cold one, of two arms that are not named for it. */
 static void check_cached(auditor *a, const ratio *r) {
     static const char *const CACHE =
-        "warm|cold|cache|cached|caching|uncached|hit|miss|prefix|reuse|shared|isolated";
+        "warm|cold|cache|cached|caching|uncached|hit|miss|prefix|reuse|shared|isolated|turn|"
+        "request|call|first|second|repeat|run";
     const claim_figure *f = r->num, *g = r->den;
     bool crossed = (f->warm && !f->cold && g->cold && !g->warm) ||
                    (g->warm && !g->cold && f->cold && !f->warm);
