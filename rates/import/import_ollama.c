@@ -43,7 +43,7 @@ static const struct {
 typedef struct answer {
     const char *file, *model;
     size_t line;
-    bool any, faulty;
+    bool any, faulty, text;
     double v[FIGURES_N];
     bool told_cache; /* once a file is enough */
 } answer;
@@ -110,6 +110,10 @@ static void finish(import *in, answer *a) {
     r.setting[IMPORT_MODEL] = a->model;
     if (!a->any) return;
     bool sound = local_run_rates(in, &r);
+    if (a->text) { /* every version prints its rates: without the line the block is cut off */
+        r.prompt_tok_s = a->v[PROMPT_RATE];
+        r.gen_tok_s = a->v[GEN_RATE];
+    }
     if (!isfinite(r.gen_tok_s) && !isfinite(r.prompt_tok_s) && !isfinite(a->v[GEN_N])) {
         import_warn(in, a->file, a->line, "cut off: neither a rate nor a count, not used");
     } else {
@@ -184,7 +188,7 @@ static void take(import *in, verbose *b, const import_line *l, figure f, const c
 }
 
 static err_code read_verbose(import *in, import_text *t) {
-    verbose b = {.a = {.file = import_keep(in, import_text_name(t))}};
+    verbose b = {.a = {.file = import_keep(in, import_text_name(t)), .text = true}};
     size_t first = in->rows_n;
     import_line l;
     clear(&b.a);
