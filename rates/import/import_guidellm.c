@@ -483,6 +483,10 @@ static void add_header(report *r, const cells *c) {
 
 static void end_header(report *r, size_t line) {
     bool repeated = false;
+    if (r->header_n > 0 && r->titles_n == 0)
+        import_warn(r->in, r->file, line,
+                    "the header lines above have different numbers of columns (wrapped?): this "
+                    "table is not read");
     r->in_table = r->header_n > 0;
     r->row = 0;
     for (size_t i = 0; i < r->titles_n; i++) {
@@ -522,7 +526,8 @@ static void take_cell(report *r, size_t line, int column, const char *cell) {
     }
 }
 
-static void take_row(report *r, const import_line *l, const cells *c) {
+/* Column of the strategy; -1: nothing of such a table is kept (words, characters). */
+static int strategy_column(const report *r) {
     int at = -1;
     bool any = false;
     for (size_t i = 0; i < r->titles_n; i++) {
@@ -532,7 +537,49 @@ static void take_row(report *r, const import_line *l, const cells *c) {
         else
             any = true;
     }
-    if (at < 0 || !any) return; /* words and characters, start and end */
+    return any ? at : -1;
+}
+
+static bool of_strategy(report *r, size_t run, const char *strategy) {
+    r->out->run = r->runs[run];
+    const char *there = serving_text(r->out, "strategy");
+    return there && strcmp(there, strategy) == 0;
+}
+
+/* The run that this row tells of into r->out; false: none, which is a note. */
+static bool find_run(report *r, size_t line, const char *strategy) {
+    if (r->merges && r->row == 0 && !of_strategy(r, 0, strategy)) { /* another report */
+        flush(r);
+        r->merges = false;
+        for (size_t i = 0; i < r->titles_n; i++)
+            if (r->column[i] >= 0) r->seen[r->column[i]] = true;
+    }
+    if (r->row == RUNS_MAX) {
+        import_fault(r->in, r->file, line, "more than %d benchmarks of one report", RUNS_MAX);
+        return false;
+    }
+    if (r->row < r->runs_n && of_strategy(r, r->row, strategy)) return true;
+    if (r->merges) {
+        r->astray = true;
+        import_fault(r->in, r->file, line,
+                     "row %zu, \"%.32s\", has no such row in the tables above: which belongs to "
+                     "which is unknown, none is used",
+                     r->row + 1, strategy);
+        return false;
+    }
+    serving_clear(r->out, line);
+    serving_set_text(r->out, "strategy", strategy);
+    const char *rate = strchr(strategy, '@');
+    number n = number_at(rate ? rate + 1 : "", false);
+    bool streams = strncmp(strategy, "concurrent", 10) == 0;
+    if (n.kind == NUMBER_OK) serving_set(r->out, streams ? "streams" : "request_rate", n.v);
+    r->runs_n++;
+    return true;
+}
+
+static void take_row(report *r, const import_line *l, const cells *c) {
+    int at = strategy_column(r);
+    if (at < 0 || r->astray) return;
     if (c->n != r->titles_n || c->cut || !c->closed) {
         import_warn(r->in, r->file, l->number,
                     "cut off or wrapped: this row has not the columns of its table, not used");
@@ -541,39 +588,9 @@ static void take_row(report *r, const import_line *l, const cells *c) {
     if (strcmp(l->s, r->last) == 0 && r->row > 0)
         import_warn(r->in, r->file, l->number,
                     "the same row twice: two runs alike, or one of them counted twice");
-    if (r->astray) return;
-    if (r->row == RUNS_MAX) {
-        import_fault(r->in, r->file, l->number, "more than %d benchmarks of one report", RUNS_MAX);
-        return;
-    }
-    if (r->merges && r->row == r->runs_n) {
-        r->astray = true;
-        import_fault(r->in, r->file, l->number,
-                     "a row more than the tables above have: which belongs to which is unknown, "
-                     "none is used");
-        return;
-    }
-    if (r->row == r->runs_n) {
-        serving_clear(r->out, l->number);
-        serving_set_text(r->out, "strategy", c->v[at]);
-        const char *rate = strchr(c->v[at], '@');
-        number n = number_at(rate ? rate + 1 : "", false);
-        if (n.kind == NUMBER_OK)
-            serving_set(r->out,
-                        strncmp(c->v[at], "concurrent", 10) == 0 ? "streams" : "request_rate", n.v);
-        r->runs_n++;
-    } else {
-        r->out->run = r->runs[r->row];
-    }
-    const char *strategy = serving_text(r->out, "strategy");
-    if (!strategy || strcmp(strategy, c->v[at]) != 0) {
-        import_warn(r->in, r->file, l->number,
-                    "row %zu is \"%.32s\" here and another strategy in the tables above: not used",
-                    r->row + 1, c->v[at]);
-    } else {
-        for (size_t i = 0; i < c->n; i++)
-            if (r->column[i] >= 0) take_cell(r, l->number, r->column[i], c->v[i]);
-    }
+    if (!find_run(r, l->number, c->v[at])) return;
+    for (size_t i = 0; i < c->n; i++)
+        if (r->column[i] >= 0) take_cell(r, l->number, r->column[i], c->v[i]);
     r->runs[r->row++] = r->out->run;
     snprintf(r->last, sizeof r->last, "%s", l->s);
 }
@@ -585,10 +602,8 @@ static bool only(const char *s, const char *set) {
 static void take_line(report *r, const import_line *l) {
     cells c;
     const char *s = l->s + strspn(l->s, " \t>#");
-    if (only(s, "=| ") &&
-        strchr(s, '=')) { /* begins or ends a table; the next may follow at once */
-        r->in_table = false;
-        r->header_n = 0;
+    if (only(s, "=| ") && strchr(s, '=')) {
+        end_table(r, l->number, false); /* or begins; the next table may follow at once */
     } else if (only(s, "-|: ") && strchr(s, '-') && strchr(s, '|')) {
         end_header(r, l->number);
     } else if (!cells_of(l, &c)) {
@@ -603,8 +618,9 @@ static void take_line(report *r, const import_line *l) {
 static err_code read_text(import *in, import_text *t) {
     report *r = ARENA_NEW(in->mem, report);
     if (!r) return err_set(in->e, E_LIMIT, "", "the import does not fit the memory budget");
-    *r =
-        (report){.in = in, .file = import_keep(in, import_text_name(t)), .out = serving_new(in, t)};
+    r->in = in;
+    r->file = import_keep(in, import_text_name(t));
+    r->out = serving_new(in, t);
     import_line l;
     if (!r->out) return in->e->code;
     while (!in->e->code && import_text_line(t, &l)) take_line(r, &l);

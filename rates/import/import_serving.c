@@ -380,7 +380,7 @@ static const char *decode_refused(const serving *s) {
     if (out < 2) return "one output token per request: no time between tokens";
     if (!(serving_num(s, "decode_tok_s_per_request") > 0))
         return "no time per output token: the ITL is of pieces of the stream";
-    if (serving_num(s, "acceptance_length") > 1 || serving_num(s, "draft_tokens") > 0 ||
+    if (serving_num(s, "acceptance_length") > 1 || serving_num(s, "acceptance") >= 0 ||
         serving_num(s, "mean_itl_ms") > 1.3 * serving_num(s, "mean_tpot_ms"))
         return "speculative decoding: a token is no step";
     if (!(limit == 1))
