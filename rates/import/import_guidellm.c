@@ -16,6 +16,8 @@
 enum { FEW_GEN = 8, PERCENTILES_MIN = 100 };
 static const double TOK_MAX = 1e9;
 
+#define WARN(s, ...) import_warn((s)->in, (s)->file, (s)->run.line, __VA_ARGS__)
+
 /* ---- what both forms say ---- */
 
 static int64_t tokens(double v) {
@@ -87,8 +89,6 @@ static void add_rows(serving *s) {
     }
 }
 
-#define WARN(s, ...) import_warn((s)->in, (s)->file, (s)->run.line, __VA_ARGS__)
-
 static void warn_run(serving *s) {
     double n = serving_num(s, "completed"), failed = serving_num(s, "errored"),
            open = serving_num(s, "incomplete"), mean = serving_num(s, "ttft_ms_mean"),
@@ -117,11 +117,36 @@ static void warn_run(serving *s) {
         WARN(s, "inconsistent totals: %.6g + %.6g != %.6g tok/s", in, out, total);
 }
 
+/* A release printed seconds under "ms": a request is not shorter than its first token. */
+static void derive_latency(serving *s, const char *labelled, const char *key) {
+    double v = serving_num(s, labelled), ttft = serving_num(s, "ttft_ms_mean");
+    if (!(v > 0 && ttft > 0)) return;
+    serving_set(s, key, v < ttft ? v : v / 1000);
+    if (v < ttft)
+        WARN(s, "a request latency of %.6g ms is below the TTFT of %.6g ms: these are seconds", v,
+             ttft);
+}
+
+/* The printed rate is the tool's statistic where totals say another one. */
+static void derive_rate(serving *s) {
+    double printed = serving_num(s, "output_tok_s_aggregate"),
+           total = serving_num(s, "output_tokens") / serving_num(s, "duration_s");
+    if (!(total > 0 && isfinite(total)) || fabs(printed - total) <= 0.02 * total + 0.1) return;
+    serving_set(s, "output_tok_s_from_totals", total);
+    WARN(s,
+         "%.6g output tok/s are printed, totals and duration give %.6g: the tool's statistic is "
+         "not a rate over time",
+         printed, total);
+}
+
 static void derive(serving *s) {
     double itl = serving_num(s, "itl_ms_mean"), mid = serving_num(s, "itl_ms_median"),
            out = serving_num(s, "output_tokens_mean");
     if (itl > 0 && !(out < 2)) serving_set(s, "decode_tok_s_per_request", 1000 / itl);
     if (mid > 0 && !(out < 2)) serving_set(s, "decode_tok_s_per_request_median", 1000 / mid);
+    derive_latency(s, "latency_labelled_ms_mean", "latency_s_mean");
+    derive_latency(s, "latency_labelled_ms_median", "latency_s_median");
+    derive_rate(s);
 }
 
 static void finish(serving *s) {
@@ -380,10 +405,10 @@ static const struct {
     {"tpot|ms|p95", "tpot_ms_p95"},
     {"req latency (sec)|mean", "latency_s_mean"},
     {"req latency (s)|mean", "latency_s_mean"},
-    {"req latency (ms)|mean", "latency_s_mean"}, /* its heading is wrong: these are seconds */
+    {"req latency (ms)|mean", "latency_labelled_ms_mean"},
     {"req latency (sec)|median", "latency_s_median"},
     {"req latency (s)|median", "latency_s_median"},
-    {"req latency (ms)|median", "latency_s_median"},
+    {"req latency (ms)|median", "latency_labelled_ms_median"},
     {"ttft (ms)|mean", "ttft_ms_mean"},
     {"ttft (ms)|median", "ttft_ms_median"},
     {"ttft (ms)|p99", "ttft_ms_p99"},

@@ -175,21 +175,27 @@ Test(serving, sglang_table_with_the_old_spelling) {
     "\"total_sum\": " sum "}}"
 /* 4 requests of 100 in and 11 out in 8 s; 0.9 s to the first token, 1.9 s in all: 10 gaps of 100 ms
  */
-#define METRICS                                                                                                                                 \
-    "\"metrics\": {\"requests_per_second\": " STAT("9.0", "9") ", \"request_latency\": " STAT(                                                  \
-        "1.9", "7.6") ", \"prompt_token_count\": " STAT("100", "400") ", "                                                                      \
-                                                                      "\"output_token_count\":"                                                 \
-                                                                      " " STAT("11",                                                            \
-                                                                               "44") ", "                                                       \
-                                                                                     "\"time_to_"                                               \
-                                                                                     "first_"                                                   \
-                                                                                     "token_ms\":"                                              \
-                                                                                     " " STAT("90"                                              \
-                                                                                              "0",                                              \
-                                                                                              "36"                                              \
-                                                                                              "0"                                               \
-                                                                                              "0") ", \"inter_token_latency_ms\": " STAT("100", \
-                                                                                                                                         "4000") "}"
+#define METRICS                                                                                    \
+    "\"metrics\": {\"requests_per_second\": " STAT("9.0", "9") ", \"request_latency\": " STAT(     \
+        "1.9",                                                                                     \
+        "7.6") ", \"prompt_token_count\": " STAT("100",                                            \
+                                                 "400") ", "                                       \
+                                                        "\"output_token_count\":"                  \
+                                                        " " STAT("11",                             \
+                                                                 "44") ", "                        \
+                                                                       "\"time_to_"                \
+                                                                       "first_"                    \
+                                                                       "token_ms\":"               \
+                                                                       " " STAT(                   \
+                                                                           "90"                    \
+                                                                           "0",                    \
+                                                                           "36"                    \
+                                                                           "0"                     \
+                                                                           "0") ", "               \
+                                                                                "\"inter_token_"   \
+                                                                                "latency_ms\":"    \
+                                                                                " " STAT("100",    \
+                                                                                         "4000") "}"
 
 Test(serving, guidellm_json_of_older_releases) {
     add("{\"benchmarks\": [{\"type_\": \"generative_benchmark\", \"args\": {\"strategy\": "
@@ -251,6 +257,7 @@ Test(serving, guidellm_tables_without_outer_pipes) {
     near(num(0, "ttft_ms_median"), 890);
     near(num(0, "itl_ms_mean"), 100);
     near(num(0, "latency_s_mean"), 1.9);
+    cr_assert(noted(&in.warnings, 0, "these are seconds"));
     near(num(0, "decode_tok_s_per_request"), 10);
     near(row_of(IMPORT_DECODE)->tok_s, 10);
 }
