@@ -12,16 +12,6 @@
 enum { FEW_GEN = 8, PERCENTILES_MIN = 100 };
 static const double TOK_MAX = 1e9;
 
-serving *serving_new(import *in, import_text *t) {
-    serving *s = ARENA_NEW(in->mem, serving);
-    if (!s) {
-        err_set(in->e, E_LIMIT, "", "the import does not fit the memory budget");
-        return NULL;
-    }
-    *s = (serving){.in = in, .file = import_keep(in, import_text_name(t))};
-    return s;
-}
-
 void serving_clear(serving *s, size_t line) {
     s->run.n = 0;
     s->run.faulty = false;
@@ -279,22 +269,60 @@ static bool near(double a, double b) {
     return (isnan(a) && isnan(b)) || fabs(a - b) <= 0.1 * fmax(fabs(a), fabs(b));
 }
 
-static serving_mark mark_of(const serving *s) {
-    double ttft = serving_num(s, "median_ttft_ms");
+static const import_value *value_of(const import_record *r, const char *key) {
+    for (size_t i = 0; i < r->n; i++)
+        if (strcmp(r->v[i].key, key) == 0) return &r->v[i];
+    return NULL;
+}
+
+static double num_of(const import_record *r, const char *key) {
+    const import_value *v = value_of(r, key);
+    return v && !v->text ? v->v : (double)NAN;
+}
+
+static const char *text_of(const import_record *r, const char *key) {
+    const import_value *v = value_of(r, key);
+    return v ? v->text : NULL;
+}
+
+static serving_mark mark_of(const import_record *r) {
+    double ttft = num_of(r, "median_ttft_ms");
     return (serving_mark){
-        .line = s->run.line,
-        .dataset = serving_text(s, "dataset_name"),
-        .rate_text = serving_text(s, "request_rate"),
-        .model = serving_text(s, "model"),
-        .rate = serving_num(s, "request_rate"),
-        .concurrency = serving_num(s, "max_concurrency"),
-        .completed = serving_num(s, "completed"),
-        .in_tok = serving_num(s, "input_tokens_per_request"),
-        .out_tok = serving_num(s, "output_tokens_per_request"),
-        .ttft_ms = isfinite(ttft) ? ttft : serving_num(s, "mean_ttft_ms"),
-        .out_tok_s = serving_num(s, "output_tok_s_aggregate"),
-        .duration_s = serving_num(s, "duration_s"),
+        .file = r->file,
+        .line = r->line,
+        .dataset = text_of(r, "dataset_name"),
+        .rate_text = text_of(r, "request_rate"),
+        .model = text_of(r, "model"),
+        .rate = num_of(r, "request_rate"),
+        .concurrency = num_of(r, "max_concurrency"),
+        .completed = num_of(r, "completed"),
+        .in_tok = num_of(r, "input_tokens_per_request"),
+        .out_tok = num_of(r, "output_tokens_per_request"),
+        .ttft_ms = isfinite(ttft) ? ttft : num_of(r, "mean_ttft_ms"),
+        .out_tok_s = num_of(r, "output_tok_s_aggregate"),
+        .duration_s = num_of(r, "duration_s"),
     };
+}
+
+static void remember(serving *s, const serving_mark *m) {
+    if (s->seen_n < SERVING_SEEN) s->seen[s->seen_n++] = *m;
+}
+
+serving *serving_new(import *in, import_text *t) {
+    serving *s = ARENA_NEW(in->mem, serving);
+    if (!s) {
+        err_set(in->e, E_LIMIT, "", "the import does not fit the memory budget");
+        return NULL;
+    }
+    *s = (serving){.in = in, .file = import_keep(in, import_text_name(t))};
+    for (size_t i = 0; i < in->records_n; i++) {
+        const import_record *r = &in->records[i];
+        if (r->kind != IMPORT_SUMMARY || !value_of(r, "duration_s") || !value_of(r, "completed"))
+            continue;
+        serving_mark m = mark_of(r);
+        if (isfinite(m.ttft_ms)) remember(s, &m);
+    }
+    return s;
 }
 
 /* Texts are kept once, so that a pointer is a name. */
@@ -309,34 +337,34 @@ static void compare(serving *s, const serving_mark *old, const serving_mark *now
     bool lengths = near(old->in_tok, now->in_tok) && near(old->out_tok, now->out_tok);
     if (old->dataset != now->dataset || !lengths) {
         WARN(s,
-             "the same load as line %zu, but another workload (%s, %.1f and %.1f tokens a request, "
+             "the same load as %s:%zu, but another workload (%s, %.1f and %.1f tokens a request, "
              "there %s, %.1f and %.1f): not to be merged",
-             old->line, now->dataset ? now->dataset : "-", now->in_tok, now->out_tok,
+             old->file, old->line, now->dataset ? now->dataset : "-", now->in_tok, now->out_tok,
              old->dataset ? old->dataset : "-", old->in_tok, old->out_tok);
         return;
     }
     double ratio = now->ttft_ms / old->ttft_ms;
     if (ratio > 3 || ratio < 1.0 / 3)
-        WARN(s, "same lengths and load as line %zu, TTFT differs %.1f times: a warm prompt cache?",
-             old->line, ratio > 1 ? ratio : 1 / ratio);
+        WARN(s, "same lengths and load as %s:%zu, TTFT differs %.1f times: a warm prompt cache?",
+             old->file, old->line, ratio > 1 ? ratio : 1 / ratio);
     else if (!near(old->out_tok_s, now->out_tok_s))
         WARN(s,
-             "%.6g tok/s where line %zu has %.6g for what is stated as the same load: both stay, "
+             "%.6g tok/s where %s:%zu has %.6g for what is stated as the same load: both stay, "
              "neither is "
              "averaged",
-             now->out_tok_s, old->line, old->out_tok_s);
+             now->out_tok_s, old->file, old->line, old->out_tok_s);
 }
 
 /* False: this run stands in the file already, figure for figure. */
-static bool is_new(serving *s) {
-    serving_mark now = mark_of(s);
+static bool is_new(serving *s, const import_record *r) {
+    serving_mark now = mark_of(r);
     for (size_t i = 0; i < s->seen_n; i++) {
         const serving_mark *old = &s->seen[i];
         if (!same_load(old, &now)) continue;
         if (same_number(old->duration_s, now.duration_s) && old->dataset == now.dataset &&
             same_number(old->completed, now.completed) && same_number(old->ttft_ms, now.ttft_ms) &&
             same_number(old->out_tok_s, now.out_tok_s)) {
-            WARN(s, "the same run as on line %zu, counted once", old->line);
+            WARN(s, "the same run as %s:%zu, counted once", old->file, old->line);
             return false;
         }
     }
@@ -345,7 +373,7 @@ static bool is_new(serving *s) {
             compare(s, &s->seen[i], &now);
             break; /* with the latest: all of them would say it again and again */
         }
-    if (s->seen_n < SERVING_SEEN) s->seen[s->seen_n++] = now;
+    remember(s, &now);
     return true;
 }
 
@@ -415,24 +443,32 @@ static void add_rows(serving *s, const char *const *settings) {
     }
 }
 
+static const import_record *add_record(serving *s) {
+    const import_record *r =
+        import_record_new(s->in, s->file, s->run.line, IMPORT_SUMMARY, s->run.n);
+    for (size_t i = 0; r && i < s->run.n; i++) {
+        const serving_value *v = &s->run.v[i];
+        if (v->text)
+            import_record_text(s->in, v->key, v->text);
+        else
+            import_record_stated(s->in, v->key, v->v);
+    }
+    return r;
+}
+
 void serving_finish(serving *s, const char *const *settings) {
     if (s->run.n == 0) return;
     derive(s);
-    if (is_new(s)) {
+    const import_record *r = add_record(s);
+    if (r && is_new(s, r)) {
         check(s);
         warn_requests(s);
         warn_lengths(s);
         warn_ttft(s);
         warn_decode(s);
-        if (import_record_new(s->in, s->file, s->run.line, IMPORT_SUMMARY, s->run.n))
-            for (size_t i = 0; i < s->run.n; i++) {
-                const serving_value *v = &s->run.v[i];
-                if (v->text)
-                    import_record_text(s->in, v->key, v->text);
-                else
-                    import_record_stated(s->in, v->key, v->v);
-            }
         add_rows(s, settings);
+    } else if (r) {
+        s->in->records_n--;
     }
     serving_clear(s, 0);
 }

@@ -24,8 +24,9 @@ typedef struct serving_run {
     serving_value v[SERVING_VALUES];
 } serving_run;
 
-/* What an earlier run of the same file was, to compare later ones with it. */
+/* What an earlier run of this import was, to compare later ones with it. */
 typedef struct serving_mark {
+    const char *file;
     size_t line;
     const char *dataset, *rate_text, *model;
     double rate, concurrency, completed, in_tok, out_tok, ttft_ms, out_tok_s, duration_s;

@@ -2,6 +2,7 @@
  * it: JSON, one object a run (laid out, sorted, appended, one a line), and the table that both
  * print between lines of '='. From 2023 (no percentiles, no concurrency, no TPOT in SGLang) to
  * today (failed requests, peaks, speculation); keys and labels by name, whatever their order. */
+#include "import_local.h"
 #include "import_number.h"
 #include "import_serving.h"
 #include "import_table.h"
@@ -218,6 +219,7 @@ static bool spans_lines(const file_bytes *f) {
 err_code serving_read_json(import *in, import_text *t) {
     bool spread = spans_lines(import_text_head(t));
     serving *s = serving_new(in, t);
+    size_t first = in->rows_n;
     if (!s) return in->e->code;
     import_cursor c = import_start(in, t);
     import_piece p;
@@ -230,6 +232,7 @@ err_code serving_read_json(import *in, import_text *t) {
         (void)import_close(&c, &p, &doc);
     }
     import_end(&c);
+    local_run_conflicts(in, first);
     return in->e->code;
 }
 
@@ -362,6 +365,7 @@ static const char *unquoted(const char *line) {
 
 err_code serving_read_text(import *in, import_text *text) {
     table t = {.s = serving_new(in, text)};
+    size_t first = in->rows_n;
     import_line l;
     if (!t.s) return in->e->code;
     while (!in->e->code && import_text_line(text, &l)) {
@@ -379,6 +383,7 @@ err_code serving_read_text(import *in, import_text *text) {
         }
     }
     close_table(&t, true);
+    local_run_conflicts(in, first);
     return in->e->code;
 }
 

@@ -41,7 +41,7 @@ Test(serving, old_names_lists_and_appended_runs) {
     near(num(0, "req_goodput_s"), 0.3);
     near(num(0, "total_tok_s_aggregate"), 100);
     near(num(0, "p90_e2el_ms"), 9);
-    cr_assert(noted(&in.warnings, 2, "the same run as on line 1"));
+    cr_assert(noted(&in.warnings, 2, "the same run as a:1"));
 }
 
 Test(serving, values_that_cannot_be) {
@@ -84,6 +84,11 @@ Test(serving, warm_cache_between_two_runs) {
     cr_assert_eq(in.records_n, 2);
     cr_assert(noted(&in.warnings, 2, "TTFT differs 49.0 times: a warm prompt cache?"));
     cr_assert_eq(usable(), 0);
+    in = import_new(mem, &e); /* the tool writes a file a run */
+    static const char COLD[] = WARM("9800", "100") "5.0}\n", HOT[] = WARM("200", "20") "25.0}\n";
+    add_bytes("cold.json", COLD, sizeof COLD - 1, NULL);
+    add_bytes("warm.json", HOT, sizeof HOT - 1, NULL);
+    cr_assert(noted(&in.warnings, 1, "as cold.json:1, TTFT differs 49.0 times"));
 }
 
 Test(serving, sglang_infinity_and_server) {
@@ -194,8 +199,9 @@ Test(serving, sglang_table_with_the_old_spelling) {
                                                                            "0") ", "               \
                                                                                 "\"inter_token_"   \
                                                                                 "latency_ms\":"    \
-                                                                                " " STAT("100",    \
-                                                                                         "4000") "}"
+                                                                                " " STAT(          \
+                                                                                    "100",         \
+                                                                                    "4000") "}"
 
 Test(serving, guidellm_json_of_older_releases) {
     add("{\"benchmarks\": [{\"type_\": \"generative_benchmark\", \"args\": {\"strategy\": "
