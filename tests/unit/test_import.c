@@ -669,11 +669,12 @@ Test(import, shared_corpus_values) {
         err line_error = {0};
         cr_assert_eq(jr_parse(&doc, "INDEX", s, len, mem, &line_error), OK, "%s", line_error.what);
         jr entry = jr_root(&doc);
-        for (size_t i = 0; import_format_at(i); i++)
-            if (strcmp(jr_str(entry, "format"), import_format_at(i)->name) == 0) {
-                check_entry(entry);
-                checked++;
-            }
+        const char *format = jr_str(entry, "format"); /* other families have tests of their own */
+        if (strcmp(format, "llama_bench_json") == 0 || strcmp(format, "llama_bench_jsonl") == 0 ||
+            strcmp(format, "batched_bench_jsonl") == 0) {
+            check_entry(entry);
+            checked++;
+        }
         jr_free(&doc);
         s += len + (s[len] == '\n');
     }
