@@ -297,13 +297,31 @@ static err_code read_console(import *in, import_text *t) {
     return in->e->code;
 }
 
+/* A table with the right header, and under it a metric that is known. */
 static int detect_console(const file_bytes *f) {
-    bool named = import_holds(f, "NVIDIA AIPerf") || import_holds(f, "NVIDIA GenAI-Perf");
-    bool rows = import_holds(f, "Request Latency (ms)") || import_holds(f, "Request Throughput (");
-    bool bars = import_holds(f, "│") || import_holds(f, "┃") || import_holds(f, "|");
-    bool column = import_holds(f, "Metric ") || import_holds(f, "Statistic ");
-    if (!rows || !bars || !column) return 0;
-    return named ? 88 : 60;
+    cells c;
+    char raw[CELLS_BYTES], line[CELLS_BYTES], *unit;
+    bool header = false;
+    for (size_t at = 0, n; at < f->len; at += n + 1) {
+        const char *end = memchr(f->s + at, '\n', f->len - at);
+        n = end ? (size_t)(end - (f->s + at)) : f->len - at;
+        if (n >= sizeof raw) continue;
+        memcpy(raw, f->s + at, n);
+        raw[n] = '\0';
+        raw[strcspn(raw, "\r")] = '\0';
+        plain_bars(raw, line, sizeof line);
+        if (!cells_of_pipes(line, &c) || c.cut || c.n < 2) continue;
+        if (is_header(&c)) {
+            header = true;
+        } else if (header) {
+            snprintf(raw, sizeof raw, "%s", c.v[0]);
+            split_unit(raw, &unit);
+            if (metric_of(raw) < 0) continue;
+            bool named = import_holds(f, "NVIDIA AIPerf") || import_holds(f, "NVIDIA GenAI-Perf");
+            return named ? 90 : 75;
+        }
+    }
+    return 0;
 }
 
 const import_format IMPORT_AIPERF_CSV = {.name = "aiperf_csv",

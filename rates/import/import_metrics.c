@@ -166,17 +166,17 @@ void metric_put(import *in, const char *file, size_t line, metric_set *s, int i,
     double scale = stat == S_COUNT ? 1 : factor(METRICS[i].unit, unit);
     metric *m = &s->m[i];
     if (scale == 0) {
-        if (!m->conflict)
+        if (!m->unit_unknown)
             import_warn(in, file, line, "%s has the unit \"%.40s\", which is not known: not used",
                         tag, unit ? unit : "");
-        m->conflict = true;
+        m->unit_unknown = true;
     } else if (v < 0) {
         import_fault(in, file, line, "%s: %s is %.6g, expected a value >= 0", tag, STATS[stat].name,
                      v);
     } else if (isfinite(v) && isfinite(m->stat[stat]) && m->stat[stat] != v * scale) {
         import_warn(in, file, line, "%s: %s is %.6g here and %.6g on line %zu: neither is used",
                     tag, STATS[stat].name, v * scale, m->stat[stat], m->line);
-        m->conflict = true;
+        m->conflict[stat] = true;
     } else if (isfinite(v)) {
         if (!m->stated) m->line = line;
         m->stated = true;
@@ -187,7 +187,7 @@ void metric_put(import *in, const char *file, size_t line, metric_set *s, int i,
 /* ---- out of a set ---- */
 
 static double value_of(const metric_set *s, int i, int stat) {
-    return s->m[i].conflict ? (double)NAN : s->m[i].stat[stat];
+    return s->m[i].conflict[stat] ? (double)NAN : s->m[i].stat[stat];
 }
 
 static double mean_of(const metric_set *s, int i) {

@@ -11,8 +11,9 @@
 enum { METRICS_MAX = 24, STATS_MAX = 14 };
 
 typedef struct metric {
-    double stat[STATS_MAX]; /* by metric_stat_of; NaN: not stated */
-    bool stated, conflict;  /* a conflict: two different values for one of them */
+    double stat[STATS_MAX];   /* by metric_stat_of; NaN: not stated */
+    bool conflict[STATS_MAX]; /* two different values: neither is the one */
+    bool stated, unit_unknown;
     size_t line;
 } metric;
 
