@@ -28,6 +28,11 @@ static double number_of(const cJSON *v) {
     return cJSON_IsNumber(v) ? v->valuedouble : (double)NAN;
 }
 
+/* A list of one run's values has one element. */
+static double setting_of(const cJSON *v) {
+    return number_of(cJSON_IsArray(v) && cJSON_GetArraySize(v) == 1 ? v->child : v);
+}
+
 /* ---- the summary ---- */
 
 static void read_metric(import_cursor *c, size_t line, metric_set *s, const cJSON *m) {
@@ -67,22 +72,22 @@ static void read_config(import_cursor *c, size_t line, metric_set *s, const cJSO
     static const char *const HOLDERS[] = {"loadgen", "stimulus", NULL};
     const char *model = text_of(models_of(config));
     s->model = import_keep(c->in, model);
-    agree(c, line, "concurrency", &s->concurrency, number_of(member(config, "concurrency")),
+    agree(c, line, "concurrency", &s->concurrency, setting_of(member(config, "concurrency")),
           &conflict);
     for (size_t i = 0; HOLDERS[i]; i++) {
         const cJSON *h = member(config, HOLDERS[i]);
-        agree(c, line, "concurrency", &s->concurrency, number_of(member(h, "concurrency")),
+        agree(c, line, "concurrency", &s->concurrency, setting_of(member(h, "concurrency")),
               &conflict);
-        s->request_rate = fmax(s->request_rate, number_of(member(h, "request_rate")));
+        s->request_rate = fmax(s->request_rate, setting_of(member(h, "request_rate")));
     }
     const cJSON *inner = member(member(config, "perf_analyzer"), "stimulus");
-    agree(c, line, "concurrency", &s->concurrency, number_of(member(inner, "concurrency")),
+    agree(c, line, "concurrency", &s->concurrency, setting_of(member(inner, "concurrency")),
           &conflict);
     const cJSON *phases = member(config, "phases");
     for (const cJSON *p = cJSON_IsArray(phases) ? phases->child : NULL; p; p = p->next) {
         const char *name = text_of(member(p, "name"));
         if (name && strcmp(name, "warmup") == 0) continue;
-        agree(c, line, "concurrency", &s->concurrency, number_of(member(p, "concurrency")),
+        agree(c, line, "concurrency", &s->concurrency, setting_of(member(p, "concurrency")),
               &conflict);
     }
     if (conflict) s->concurrency = (double)NAN;
