@@ -502,20 +502,21 @@ static void read_rates(loader *l, jr root) {
              "name value unit digits_as_printed phase role arm model quant machine batch_n "
              "context_tok n_prompt_tok gain_per_seq_frac origin source");
         if (left_out(l, it)) continue;
-        v[n++] = (claim_rate){.name = text_or_null(l, it, "name"),
-                              .arm = text_or_null(l, it, "arm"),
-                              .model = text_or_null(l, it, "model"),
-                              .quant = text_or_null(l, it, "quant"),
-                              .machine = text_or_null(l, it, "machine"),
-                              .source = text_or_null(l, it, "source"),
-                              .q = read_quantity(l, it, "value", "unit", "tok/s"),
-                              .phase = (rate_phase)jr_enum(it, "phase", PHASE_WORDS),
-                              .role = (rate_role)jr_enum(it, "role", ROLE_WORDS),
-                              .batch_n = count_or_unstated(l, it, "batch_n"),
-                              .context_tok = count_or_unstated(l, it, "context_tok"),
-                              .n_prompt_tok = count_or_unstated(l, it, "n_prompt_tok"),
-                              .gain_per_seq_frac = jr_num_or(it, "gain_per_seq_frac", 0, 1, NAN),
-                              .origin = origin_of(it)};
+        v[n++] =
+            (claim_rate){.name = text_or_null(l, it, "name"),
+                         .arm = text_or_null(l, it, "arm"),
+                         .model = text_or_null(l, it, "model"),
+                         .quant = text_or_null(l, it, "quant"),
+                         .machine = text_or_null(l, it, "machine"),
+                         .source = text_or_null(l, it, "source"),
+                         .q = read_quantity(l, it, "value", "unit", "tok/s"),
+                         .phase = (rate_phase)jr_enum(it, "phase", PHASE_WORDS),
+                         .role = (rate_role)jr_enum(it, "role", ROLE_WORDS),
+                         .batch_n = count_or_unstated(l, it, "batch_n"),
+                         .context_tok = count_or_unstated(l, it, "context_tok"),
+                         .n_prompt_tok = count_or_unstated(l, it, "n_prompt_tok"),
+                         .gain_per_seq_frac = jr_num_or(it, "gain_per_seq_frac", 0, 1, (double)NAN),
+                         .origin = origin_of(it)};
         if (v[n - 1].q.u->dim != DIM_TOK_S || v[n - 1].q.v <= 0)
             jr_fail(jr_get(it, "value"), E_RANGE, "found no rate, expected tokens per second > 0");
     }
