@@ -25,7 +25,7 @@ static const char *text_of(const cJSON *v) {
 }
 
 static double number_of(const cJSON *v) {
-    return cJSON_IsNumber(v) ? v->valuedouble : (double)NAN;
+    return v && cJSON_IsNumber(v) ? v->valuedouble : (double)NAN;
 }
 
 /* A list of one run's values has one element. */

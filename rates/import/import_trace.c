@@ -68,21 +68,37 @@ static err_code read_nothing(import *in, import_text *t) {
     return in->e->code;
 }
 
-#define TRACE(variable, word, who, what)                                                           \
-    static const import_format variable = {                                                        \
-        .name = word,                                                                              \
-        .about = what,                                                                             \
-        .detect = detect_##who,                                                                    \
-        .read = read_nothing,                                                                      \
-        .refuse = "a trace of requests (" what "): use replay",                                    \
-    }
-
-TRACE(MOONCAKE, "mooncake_jsonl", mooncake, "Mooncake");
-TRACE(AZURE, "azure_csv", azure, "Azure");
-TRACE(BURSTGPT, "burstgpt_csv", burstgpt, "BurstGPT");
-TRACE(SHAREGPT, "sharegpt_json", sharegpt, "ShareGPT");
-TRACE(LLMSERVINGSIM, "llmservingsim_jsonl", llmservingsim, "LLMServingSim");
-TRACE(VIDUR, "vidur_csv", vidur, "Vidur");
+static const import_format MOONCAKE = {.name = "mooncake_jsonl",
+                                       .about = "Mooncake",
+                                       .detect = detect_mooncake,
+                                       .read = read_nothing,
+                                       .refuse = "a trace of requests (Mooncake): use replay"};
+static const import_format AZURE = {.name = "azure_csv",
+                                    .about = "Azure",
+                                    .detect = detect_azure,
+                                    .read = read_nothing,
+                                    .refuse = "a trace of requests (Azure): use replay"};
+static const import_format BURSTGPT = {.name = "burstgpt_csv",
+                                       .about = "BurstGPT",
+                                       .detect = detect_burstgpt,
+                                       .read = read_nothing,
+                                       .refuse = "a trace of requests (BurstGPT): use replay"};
+static const import_format SHAREGPT = {.name = "sharegpt_json",
+                                       .about = "ShareGPT",
+                                       .detect = detect_sharegpt,
+                                       .read = read_nothing,
+                                       .refuse = "a trace of requests (ShareGPT): use replay"};
+static const import_format LLMSERVINGSIM = {.name = "llmservingsim_jsonl",
+                                            .about = "LLMServingSim",
+                                            .detect = detect_llmservingsim,
+                                            .read = read_nothing,
+                                            .refuse =
+                                                "a trace of requests (LLMServingSim): use replay"};
+static const import_format VIDUR = {.name = "vidur_csv",
+                                    .about = "Vidur",
+                                    .detect = detect_vidur,
+                                    .read = read_nothing,
+                                    .refuse = "a trace of requests (Vidur): use replay"};
 
 const import_format *const IMPORT_TRACE_FORMATS[] = {&MOONCAKE,      &AZURE, &BURSTGPT, &SHAREGPT,
                                                      &LLMSERVINGSIM, &VIDUR, NULL};
