@@ -223,6 +223,8 @@ bool import_next_element(import_cursor *c, import_piece *p);
 /* Parses a piece; nan and inf, which printf writes and JSON does not know, read as null. False: it
  * is a note already. After true: import_close. */
 bool import_open(import_cursor *c, const import_piece *p, jr_doc *doc, err *e);
+/* The same where keys may stand twice: the reader has to look for them. */
+bool import_open_twice(import_cursor *c, const import_piece *p, jr_doc *doc, err *e);
 /* Turns an error of the getters into a note (true: there was one) and frees the document. */
 bool import_close(import_cursor *c, const import_piece *p, jr_doc *doc);
 

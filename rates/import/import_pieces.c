@@ -212,7 +212,7 @@ static void no_key_twice(jr o) {
     }
 }
 
-bool import_open(import_cursor *c, const import_piece *p, jr_doc *doc, err *e) {
+static bool open_piece(import_cursor *c, const import_piece *p, jr_doc *doc, err *e, bool twice) {
     arena *scratch = arena_new(SCRATCH_BYTES);
     const char *name = scratch ? arena_printf(scratch, "%s:%zu", c->name, p->line) : NULL;
     if (!name) {
@@ -226,7 +226,7 @@ bool import_open(import_cursor *c, const import_piece *p, jr_doc *doc, err *e) {
     *e = (err){0};
     (void)jr_parse(doc, name, changed ? clean.s : p->s, changed ? clean.len : p->len, scratch, e);
     buf_done(&clean);
-    if (!e->code) {
+    if (!e->code && !twice) {
         jr root = jr_root(doc);
         no_key_twice(root);
         for (const cJSON *m = root.node->child; m && !e->code; m = m->next)
@@ -241,6 +241,14 @@ bool import_open(import_cursor *c, const import_piece *p, jr_doc *doc, err *e) {
     jr_free(doc);
     arena_free(scratch);
     return false;
+}
+
+bool import_open(import_cursor *c, const import_piece *p, jr_doc *doc, err *e) {
+    return open_piece(c, p, doc, e, false);
+}
+
+bool import_open_twice(import_cursor *c, const import_piece *p, jr_doc *doc, err *e) {
+    return open_piece(c, p, doc, e, true);
 }
 
 bool import_close(import_cursor *c, const import_piece *p, jr_doc *doc) {

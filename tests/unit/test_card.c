@@ -426,6 +426,14 @@ static const shipped SHIPPED[] = {
     {"qwen2-1.5b-like-q8_0-h200-unified", 89, 56, 2 * 28 * 2 * 128 * 2},
     {"qwen2-60m-like-q8_0-cpu-t1", 34, 16, 2 * 8 * 2 * 64 * 2},
     {"qwen2-60m-like-q8_0-cpu-t2", 34, 16, 2 * 8 * 2 * 64 * 2},
+    {"gpt-oss-20b-mxfp4-m2-ultra-192gb", 23, 23, 2 * 12 * 8 * 64 * 2},
+    {"gpt-oss-120b-mxfp4-gb10", 23, 23, 2 * 18 * 8 * 64 * 2},
+    {"qwen2.5-coder-7b-q8_0-gb10", 23, 23, 57344},
+    {"glm-4.7-flash-q8_0-gb10", 23, 23, 47 * 576 * 2}, /* one latent for K and V */
+    {"nemotron-3-nano-4b-q8_0-gb10", 23, 23, 0},
+    {"qwen2.5-32b-like-q4_k_m-h200", 21, 15, 2 * 64 * 8 * 128 * 2},
+    {"meta-llama-3-8b-q4_k_m-rtx4090", 4, 4, 2 * 32 * 8 * 128 * 2},
+    {"llama-2-7b-q4_0-h100", 1, 1, 2 * 32 * 32 * 128 * 2},
 };
 
 static const char *file_name(const char *path) {
