@@ -110,6 +110,34 @@ bool batched_layout(int64_t pp, int64_t tg, int64_t pl, int64_t n_kv, bool share
 /* A measured fall stays as it is; whoever made it may want to know. `before` may be NULL. */
 void batched_fall(import *in, const import_row *before, const import_row *r);
 
+/* ---- timings in logs ---- */
+
+typedef enum item_kind {
+    ITEM_OTHER,
+    ITEM_LOAD,
+    ITEM_SAMPLE,
+    ITEM_PROMPT,
+    ITEM_GEN,
+    ITEM_TOTAL
+} item_kind;
+
+/* "prompt eval time = 406.30 ms / 10 tokens (40.63 ms per token, 24.61 tokens per second)" */
+typedef struct time_item {
+    item_kind kind;
+    double ms, tok_s;
+    int64_t n;
+    bool undefined; /* nan or inf tokens per second */
+    bool runs;      /* "runs" where others say "tokens" */
+} time_item;
+
+/* The next "LABEL time = ..." of a line from *at on. `ended`: the line has its terminator; without
+ * it only an item that closes its parenthesis counts. */
+bool next_time_item(const char *line, size_t *at, bool comma, bool ended, time_item *out);
+/* The whole number behind WORD and any of " =:\"["; -1: not there. */
+int64_t number_behind(const char *line, const char *word);
+/* The same of a time in ms with a fraction; NaN: not there. */
+double time_behind(const char *line, const char *word, bool comma);
+
 /* ---- requests ---- */
 
 /* One request of llama-server, or the sums of one process. */

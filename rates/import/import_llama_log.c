@@ -10,26 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-static const int64_t TOK_MAX = 1000000000;
 enum { SLOTS_MAX = 64, DONE_MAX = 128 };
-
-typedef enum item_kind {
-    ITEM_OTHER,
-    ITEM_LOAD,
-    ITEM_SAMPLE,
-    ITEM_PROMPT,
-    ITEM_GEN,
-    ITEM_TOTAL
-} item_kind;
-
-/* "prompt eval time = 406.30 ms / 10 tokens (40.63 ms per token, 24.61 tokens per second)" */
-typedef struct item {
-    item_kind kind;
-    double ms, tok_s;
-    int64_t n;
-    bool undefined; /* nan or inf tokens per second */
-    bool runs;      /* "runs" where others say "tokens" */
-} item;
 
 /* What the lines before said of the task in a slot. */
 typedef struct slot {
@@ -63,30 +44,6 @@ typedef struct log_reader {
     size_t done_n, runs_n, requests_n;
 } log_reader;
 
-/* ---- words of a line ---- */
-
-/* The whole number behind WORD and any of " =:\"["; -1: not there. */
-static int64_t number_behind(const char *line, const char *word) {
-    const char *p = strstr(line, word);
-    if (!p) return -1;
-    p += strlen(word);
-    p += strspn(p, " =:\"[");
-    number n = number_at(p, false);
-    return n.kind == NUMBER_OK && n.v >= 0 && n.v <= (double)TOK_MAX && n.v == floor(n.v)
-               ? (int64_t)n.v
-               : -1;
-}
-
-/* The same of a time in ms with a fraction; NaN: not there. */
-static double time_behind(const char *line, const char *word, bool comma) {
-    const char *p = strstr(line, word);
-    if (!p) return (double)NAN;
-    p += strlen(word);
-    p += strspn(p, " =:\"");
-    number n = number_at(p, comma);
-    return n.kind == NUMBER_OK ? n.v : (double)NAN;
-}
-
 /* "slot NAME: id  1 | task 2209 |", or id_slot and id_task with '=' or as JSON. */
 static bool ids_of(const char *line, int64_t *slot_id, int64_t *task) {
     const char *t = strstr(line, "| task "), *id = strstr(line, ": id ");
@@ -99,89 +56,6 @@ static bool ids_of(const char *line, int64_t *slot_id, int64_t *task) {
     *slot_id = number_behind(line, "id_slot");
     *task = number_behind(line, "id_task");
     return *slot_id >= 0;
-}
-
-/* ---- items ---- */
-
-static bool ends_with(const char *line, size_t len, const char *word) {
-    size_t n = strlen(word);
-    return len >= n && strncasecmp(line + len - n, word, n) == 0;
-}
-
-static item_kind kind_of(const char *line, size_t len) {
-    while (len > 0 && line[len - 1] == ' ') len--;
-    if (ends_with(line, len, "prompt eval")) return ITEM_PROMPT;
-    if (ends_with(line, len, "eval")) return ITEM_GEN; /* and "generation eval" */
-    if (ends_with(line, len, "load")) return ITEM_LOAD;
-    if (ends_with(line, len, "sample") || ends_with(line, len, "sampling")) return ITEM_SAMPLE;
-    return ends_with(line, len, "total") ? ITEM_TOTAL : ITEM_OTHER;
-}
-
-/* "( 40.63 ms per token, 24.61 tokens per second)"; 2023: without the second. false: no end. */
-static bool read_rates(const char *p, bool comma, item *out) {
-    const char *end = strchr(p, ')');
-    if (strncmp(p + 1 + strspn(p + 1, " -+"), "nan(ind)", 8) == 0 && end) {
-        end = strstr(p, "second)");
-        out->undefined = true;
-    }
-    if (!end) return false;
-    const char *word = strstr(p, "tokens per second");
-    if (!word || word > end) return true;
-    const char *s = word;
-    while (s > p && s[-1] == ' ') s--;
-    while (s > p && !strchr(" ,(", s[-1])) s--; /* a decimal comma is inside the number */
-    if (comma && s > p && s[-1] == ',' && s - 2 > p && s[-2] >= '0' && s[-2] <= '9') {
-        s--;
-        while (s > p && !strchr(" (", s[-1])) s--;
-    }
-    number n = number_at(s, comma);
-    if (n.kind == NUMBER_OK)
-        out->tok_s = n.v;
-    else
-        out->undefined = n.kind == NUMBER_NAN || n.kind == NUMBER_INF;
-    return true;
-}
-
-/* The item whose '=' stands at p; false: none, or one that the end of the text cuts. */
-static bool read_item(const char *p, bool comma, bool ended, item *out) {
-    *out = (item){.ms = (double)NAN, .tok_s = (double)NAN, .n = -1};
-    number ms = number_at(p + 1, comma);
-    p += 1 + ms.len;
-    if (ms.kind == NUMBER_NONE || ms.kind == NUMBER_AMBIGUOUS) return false;
-    if (strncmp(p + strspn(p, " "), "ms", 2) != 0) return false;
-    p += strspn(p, " ") + 2;
-    p += strspn(p, " ");
-    out->ms = ms.v;
-    if (*p == '/') {
-        p++;
-        p += strspn(p, " ");
-        size_t d = strspn(p, "0123456789");
-        if (d == 0 || d > 9) return false;
-        out->n = 0;
-        for (size_t i = 0; i < d; i++) out->n = out->n * 10 + (p[i] - '0');
-        p += d;
-        p += strspn(p, " ");
-        out->runs = strncmp(p, "run", 3) == 0;
-        if (!out->runs && strncmp(p, "token", 5) != 0) return false;
-        p += strcspn(p, " \t");
-        p += strspn(p, " ");
-    }
-    return *p == '(' ? read_rates(p, comma, out) : ended;
-}
-
-/* The next "LABEL time =" from *at on. */
-static bool next_item(const char *line, size_t *at, bool comma, bool ended, item *out) {
-    for (const char *p; (p = strstr(line + *at, " time"));) {
-        size_t label = (size_t)(p - line);
-        *at = label + 5;
-        const char *equal = line + *at + strspn(line + *at, " ");
-        item_kind kind = kind_of(line, label);
-        if (*equal != '=' || kind == ITEM_OTHER) continue;
-        if (!read_item(equal, comma, ended, out)) continue;
-        out->kind = kind;
-        return true;
-    }
-    return false;
 }
 
 /* ---- slots ---- */
@@ -366,7 +240,7 @@ static void begin_request(log_reader *r, size_t line, bool perf) {
 }
 
 /* Does this item belong to a request that the one at hand is not? */
-static bool is_new(const log_reader *r, const item *it, bool perf) {
+static bool is_new(const log_reader *r, const time_item *it, bool perf) {
     const request *q = &r->now;
     if (!q->any || q->perf != perf) return true;
     if (!perf && (q->slot != r->slot || q->task != r->task)) return true;
@@ -387,12 +261,13 @@ static bool is_new(const log_reader *r, const item *it, bool perf) {
     return false;
 }
 
-static double rate_of(const item *it) {
+static double rate_of(const time_item *it) {
     if (isfinite(it->tok_s) || it->undefined || it->n <= 0 || !(it->ms > 0)) return it->tok_s;
     return (double)it->n / it->ms * 1000; /* 2023: the line has ms per token only */
 }
 
-static void take_item(log_reader *r, const import_line *l, const item *it, bool perf, bool comma) {
+static void take_item(log_reader *r, const import_line *l, const time_item *it, bool perf,
+                      bool comma) {
     if (is_new(r, it, perf)) {
         if (it->kind == ITEM_TOTAL) return; /* of nothing that was read */
         begin_request(r, l->number, perf);
@@ -448,7 +323,7 @@ static void read_line(log_reader *r, const import_line *l) {
     bool comma = number_text_has_decimal_comma(l->s, l->len);
     int64_t slot_id = -1, task = -1;
     bool ids = ids_of(l->s, &slot_id, &task);
-    item it;
+    time_item it;
     size_t at = 0;
     if (ids) {
         r->slot = slot_id;
@@ -456,7 +331,8 @@ static void read_line(log_reader *r, const import_line *l) {
         if (l->ended) slot_facts(r, l->s, l->number);
     }
     if (l->ended) take_draft(r, l->s);
-    while (next_item(l->s, &at, comma, l->ended, &it)) take_item(r, l, &it, perf, comma);
+    if (!l->ended && strstr(l->s, "| tid")) return; /* the digits that count come behind */
+    while (next_time_item(l->s, &at, comma, l->ended, &it)) take_item(r, l, &it, perf, comma);
     if (ids && strstr(l->s, "print_timing") == NULL && r->now.any && !r->now.perf &&
         (strstr(l->s, "stop processing") || strstr(l->s, "slot released")) &&
         r->now.slot == slot_id && r->now.task == task)
