@@ -16,6 +16,7 @@ typedef struct bench_csv {
     const char *file;
     cells names, values;
     bool named;
+    char separator;
     bench_keys keys;
 } bench_csv;
 
@@ -152,7 +153,12 @@ static void take_names(bench_csv *b, const cells *c, size_t line) {
 }
 
 static void csv_line(bench_csv *b, const import_line *l) {
-    if (!cells_of_csv(l->s, ',', &b->values)) return;
+    static const char SEPARATORS[] = ",;\t"; /* a spreadsheet may have written it again */
+    if (!b->separator) b->separator = ',';
+    if (!cells_of_csv(l->s, b->separator, &b->values)) return;
+    for (size_t i = 0; SEPARATORS[i] && !b->named && !is_header(&b->values); i++)
+        if (cells_of_csv(l->s, SEPARATORS[i], &b->values) && is_header(&b->values))
+            b->separator = SEPARATORS[i];
     if (is_header(&b->values)) {
         take_names(b, &b->values, l->number);
     } else if (!b->named || b->values.n == 1) {
@@ -272,10 +278,12 @@ static bool is_sql(const file_bytes *f) {
 }
 
 static int detect_csv(const file_bytes *f) {
-    return has_columns(f) && !is_sql(f) && import_holds(f, ",n_gen")      ? 85
-           : has_columns(f) && !is_sql(f) && import_holds(f, "n_gen,")    ? 85
-           : has_columns(f) && !is_sql(f) && import_holds(f, "\"n_gen\"") ? 70
-                                                                          : 0;
+    static const char *const NEXT_TO[] = {",n_gen",  "n_gen,",  ";n_gen",   "n_gen;",
+                                          "\tn_gen", "n_gen\t", "\"n_gen\""};
+    bool found = false;
+    for (size_t i = 0; i < sizeof NEXT_TO / sizeof *NEXT_TO; i++)
+        found = found || import_holds(f, NEXT_TO[i]);
+    return found && has_columns(f) && !is_sql(f) ? 85 : 0;
 }
 
 static int detect_sql(const file_bytes *f) {

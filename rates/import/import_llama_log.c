@@ -20,7 +20,7 @@ typedef struct slot {
 } slot;
 
 typedef struct request {
-    bool any, perf, have_prompt, have_gen, runs;
+    bool any, perf, have_prompt, have_gen, runs, warm;
     size_t line;
     int64_t slot, task; /* -1: not stated */
     double load_ms, sample_ms, total_ms;
@@ -42,6 +42,7 @@ typedef struct log_reader {
     int64_t slot, task; /* of the line at hand, else of the last print_timing */
     done done[DONE_MAX];
     size_t done_n, runs_n, requests_n;
+    bool warm; /* the next process of the log takes part of its prompt from a cache */
 } log_reader;
 
 /* "slot NAME: id  1 | task 2209 |", or id_slot and id_task with '=' or as JSON. */
@@ -182,7 +183,7 @@ static void finish_process(log_reader *r, request *q) {
         return;
     }
     q->q.sums = true;
-    q->q.cached = 0;
+    q->q.cached = q->warm ? -1 : 0;
     if (!import_record_new(in, r->file, q->line, IMPORT_SUMMARY, 18)) return;
     import_record_num(in, "run", (double)++r->runs_n);
     request_record(in, &q->q, "prompt_tokens");
@@ -222,12 +223,14 @@ static void begin_request(log_reader *r, size_t line, bool perf) {
     r->now = (request){.any = true,
                        .perf = perf,
                        .line = line,
+                       .warm = r->warm,
                        .slot = perf ? -1 : r->slot,
                        .task = perf ? -1 : r->task,
                        .sample_n = -1,
                        .load_ms = (double)NAN,
                        .sample_ms = (double)NAN,
                        .total_ms = (double)NAN};
+    r->warm = false;
     r->now.q = (llama_request){.prompt_n = -1,
                                .gen_n = -1,
                                .cached = -1,
@@ -317,6 +320,13 @@ static void take_draft(log_reader *r, const char *line) {
     r->now.q.draft_n = number_behind(slash, "/");
 }
 
+/* Another server: its tasks are counted from 0 again. */
+static void restart(log_reader *r) {
+    flush(r);
+    r->slots_n = r->done_n = 0;
+    r->slot = r->task = -1;
+}
+
 static void read_line(log_reader *r, const import_line *l) {
     bool perf = strstr(l->s, "llama_print_timings") || strstr(l->s, "llama_perf_") ||
                 strstr(l->s, "common_perf_print");
@@ -325,7 +335,11 @@ static void read_line(log_reader *r, const import_line *l) {
     bool ids = ids_of(l->s, &slot_id, &task);
     time_item it;
     size_t at = 0;
+    if (strstr(l->s, "starting the main loop")) restart(r);
+    if (strstr(l->s, "prefix-match hit")) r->warm = true; /* llama-cpp-python, before the times */
     if (ids) {
+        bool other = r->now.slot == slot_id && r->now.task != task && task >= 0;
+        if (other && !r->now.perf) flush(r); /* while its slot's facts are there */
         r->slot = slot_id;
         r->task = task;
         if (l->ended) slot_facts(r, l->s, l->number);

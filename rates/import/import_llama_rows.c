@@ -22,14 +22,30 @@ static bool is_column(const char *header, const char *name) {
 static bool is_rate_column(const char *header) {
     char text[128];
     bench_plain(header, text, sizeof text);
-    return strncasecmp(text, "t/s", 3) == 0 && (text[3] == '\0' || text[3] == ' ');
+    size_t n = strlen(text);
+    return (strncasecmp(text, "t/s", 3) == 0 && (text[3] == '\0' || text[3] == ' ')) ||
+           (n > 4 && strcasecmp(text + n - 4, " t/s") == 0);
+}
+
+/* Clients that ask a server over HTTP print the same labels beside their own times. */
+static bool is_client(const cells *header) {
+    static const char *const NAMES[] = {"ttfr", "est_ppt", "e2e_ttft", "ttft", "peak t/s"};
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
+        if (table_column(header, NAMES[i]) >= 0) return true;
+    return false;
+}
+
+static bool is_time(const char *header) {
+    char text[128];
+    bench_plain(header, text, sizeof text);
+    return strstr(text, "(ms)") || strstr(text, "(s)");
 }
 
 /* A column that tells neither what was run nor how. */
 static bool is_result(const char *header) {
     bench_test t;
     return is_rate_column(header) || is_column(header, "test") || is_column(header, "speedup") ||
-           bench_test_parse(header, &t);
+           is_time(header) || bench_test_parse(header, &t);
 }
 
 static bool is_size(const char *header) {
@@ -181,7 +197,17 @@ void table_bench_row(llama_table *t, size_t line, cells *row) {
     run_of run;
     begin_run(t, line, row, &run);
     add_row(t, line, &run, &test, kind, mean, std, "t/s");
+    import_row *r = t->in->rows_n ? &t->in->rows[t->in->rows_n - 1] : NULL;
+    if (r && !r->refused && is_client(&t->header))
+        r->refused = "measured by a client of a server: transport, queue and cache are in it";
     end_run(&run);
+}
+
+/* "t/s NAME" or "NAME t/s" */
+static const char *build_name(arena *mem, const char *header) {
+    size_t n = strlen(header);
+    if (strncasecmp(header, "t/s", 3) == 0) return header + 3 + strspn(header + 3, " ");
+    return arena_printf(mem, "%.*s", (int)(n > 4 ? n - 4 : n), header);
 }
 
 /* Two builds side by side, each value the mean of what a data base held. */
@@ -212,7 +238,7 @@ void table_compare_row(llama_table *t, size_t line, const cells *row) {
         double mean, std;
         if (!is_rate_column(t->header.v[i])) continue;
         number_kind kind = rate_cell(row->v[i], &mean, &std);
-        run.setting[IMPORT_LABEL] = t->header.v[i] + strspn(t->header.v[i] + 3, " ") + 3;
+        run.setting[IMPORT_LABEL] = build_name(t->in->mem, t->header.v[i]);
         add_row(t, line, &run, &test, kind, mean, std, t->header.v[i]);
         import_row *r = t->in->rows_n ? &t->in->rows[t->in->rows_n - 1] : NULL;
         if (r && !r->refused)

@@ -45,7 +45,12 @@ table_kind table_kind_of(const cells *header) {
         bench_plain(header->v[i], text, sizeof text);
         if (strcasecmp(text, "t/s") == 0) return TABLE_BENCH;
     }
-    if (test && table_column(header, "t/s") >= 0) return TABLE_COMPARE;
+    for (size_t i = 0; test && i < header->n; i++) {
+        size_t n = strlen(header->v[i]);
+        if (strncasecmp(header->v[i], "t/s ", 4) == 0 ||
+            (n > 4 && strcasecmp(header->v[i] + n - 4, " t/s") == 0))
+            return TABLE_COMPARE;
+    }
     return is_pivot(header) ? TABLE_PIVOT : TABLE_NONE;
 }
 

@@ -240,6 +240,25 @@ Test(import_llama, comparison_is_no_rate_of_one_build) {
     }
 }
 
+Test(import_llama, builds_named_before_the_unit) {
+    add("| Model | Test | main t/s | PR t/s |\n|--|--|--|--|\n| m 1B Q8_0 | tg128 | 20.00 | 30.00 "
+        "|\n");
+    is_format("compare_llama_bench_md");
+    setting(0, IMPORT_LABEL, "main");
+    setting(1, IMPORT_LABEL, "PR");
+    refused(1, "side by side");
+}
+
+Test(import_llama, client_of_a_server_looks_alike) {
+    add("| model | test | t/s | peak t/s | ttfr (ms) |\n|--|--|--|--|--|\n"
+        "| m | pp2048 | 500.00 ± 9.00 | | 4100.00 ± 1.00 |\n| m | tg32 | 20.00 ± 1.00 | 21.00 | "
+        "|\n");
+    cr_assert_eq(in.rows_n, 2);
+    refused(0, "client");
+    refused(1, "client");
+    num(1, "tok_s", 20);
+}
+
 Test(import_llama, tests_as_columns) {
     add("| Model | Quant | pp512 (t/s) | tg128 t/s |\n|---|---|--:|--:|\n"
         "| M | Q8_0 | 100.00 ± 1.00 | 20.00 ± 0.10 |\n| M | Q4_0 | 120.00 | n/a |\n");
@@ -336,7 +355,7 @@ Test(import_llama, sweep_lines) {
 
 Test(import_llama, csv_by_name) {
     add("noise\n" NAMES "\"32.0\",\"64\",\"a,\"\"b\"\"\",\"0\",\"1000\",\"0.5\",\"2000000000\","
-                        "\"CUDA\",\"q8_0\",\"/x/tiny.gguf\","
+        "\"CUDA\",\"q8_0\",\"/x/tiny.gguf\","
         "\"llama 1B Q8_0\"\n256.0,0,,128,0,1.0,500000000,CUDA,q8_0,/x/tiny.gguf,llama 1B Q8_0\n");
     is_format("llama_bench_csv");
     cr_assert_eq(in.rows_n, 2);
@@ -346,6 +365,13 @@ Test(import_llama, csv_by_name) {
     cr_assert_float_eq(in.rows[1].tok_s, 256, 0);
     setting(0, IMPORT_MODEL, "tiny");
     setting(0, IMPORT_TYPE_K, "q8_0");
+}
+
+Test(import_llama, csv_of_a_spreadsheet) {
+    add("n_prompt;n_gen;avg_ts;stddev_ts\n0;64;32,5;0,25\n");
+    is_format("llama_bench_csv");
+    cr_assert_eq(in.rows_n, 1);
+    cr_assert_float_eq(in.rows[0].tok_s, 32.5, 0);
 }
 
 Test(import_llama, csv_cut_and_contradicting) {
@@ -447,6 +473,32 @@ Test(import_llama, server_slots_at_once) {
     refused(0, "another slot");
     refused(1, "another slot");
     cr_assert(noted(&in.warnings, "task 2 in slot 1 has no timing"));
+}
+
+Test(import_llama, release_line_before_the_times) {
+    add("slot launch_slot_: id  0 | task 1 | processing task\n"
+        "slot      release: id  0 | task 1 | stop processing: n_past = 149, truncated = 0\n"
+        "slot print_timing: id  0 | task 1 | \n"
+        "prompt eval time =    1000.00 ms /   100 tokens\n       eval time =    2000.00 ms /    50 "
+        "tokens\n"
+        "      total time =    3000.00 ms /   150 tokens\n"
+        "slot launch_slot_: id  0 | task 7 | processing task\n"
+        "slot      release: id  0 | task 7 | stop processing: n_past = 300, truncated = 0\n");
+    cr_assert_eq(in.records_n, 1);
+    num(0, "cached", 0);
+    num(0, "n_tokens_end", 149);
+    num(0, "gen_tok_s", 25);
+    cr_assert_null(in.rows[1].refused);
+}
+
+Test(import_llama, python_binding_with_a_warm_prefix) {
+    add("Llama.generate: prefix-match hit\n"
+        "llama_print_timings: prompt eval time = 1000.00 ms / 100 tokens (10.00 ms per token, "
+        "100.00 tokens per second)\n"
+        "llama_print_timings:        eval time = 2000.00 ms /  50 runs   (40.00 ms per token,  "
+        "25.00 tokens per second)\n");
+    refused(0, "not stated");
+    refused(1, "not stated");
 }
 
 Test(import_llama, server_with_drafts) {
