@@ -1,7 +1,7 @@
 /* llama-batched-bench --output-format jsonl: one object is one cell, pl sequences of pp prompt and
  * tg generated tokens each. It gives a prefill row and a decode row. The output names no model, no
  * build and no machine. */
-#include "import.h"
+#include "import_llama.h"
 
 #include <math.h>
 #include <string.h>
@@ -76,22 +76,31 @@ static import_row *new_row(import_cursor *c, const import_piece *p, const cell *
     return r;
 }
 
-/* With one prompt for several sequences, the cells used tell the KV layouts apart: unified KV holds
- * the prompt once, split KV a copy for each sequence. */
-static kv_layout layout_of(import_cursor *c, const import_piece *p, const cell *k) {
-    int64_t once = k->pp + k->pl * k->tg, copies = k->pl * (k->pp + k->tg);
-    if (k->n_kv < 0 || (k->n_kv == copies && (!k->shared || once == copies)))
-        return KV_LAYOUT_UNSTATED;
-    if (k->shared && k->n_kv == copies) return KV_LAYOUT_SPLIT;
-    if (k->shared && k->n_kv == once) return KV_LAYOUT_UNIFIED;
-    import_warn(c->in, c->name, p->line, "n_kv is %lld, expected %lld of pp %lld, tg %lld, pl %lld",
-                (long long)k->n_kv, (long long)copies, (long long)k->pp, (long long)k->tg,
-                (long long)k->pl);
-    return KV_LAYOUT_UNSTATED;
+bool batched_layout(int64_t pp, int64_t tg, int64_t pl, int64_t n_kv, bool shared,
+                    kv_layout *layout) {
+    int64_t once = pp + pl * tg, copies = pl * (pp + tg);
+    *layout = KV_LAYOUT_UNSTATED;
+    if (n_kv < 0 || (n_kv == copies && (!shared || once == copies))) return true;
+    if (shared && n_kv == copies)
+        *layout = KV_LAYOUT_SPLIT;
+    else if (shared && n_kv == once)
+        *layout = KV_LAYOUT_UNIFIED;
+    else
+        return false;
+    return true;
 }
 
-/* A measured fall stays as it is; whoever made it may want to know. */
-static void check_fall(import *in, const import_row *before, const import_row *r) {
+static kv_layout layout_of(import_cursor *c, const import_piece *p, const cell *k) {
+    kv_layout layout;
+    if (!batched_layout(k->pp, k->tg, k->pl, k->n_kv, k->shared, &layout))
+        import_warn(c->in, c->name, p->line,
+                    "n_kv is %lld, expected %lld of pp %lld, tg %lld, pl %lld", (long long)k->n_kv,
+                    (long long)(k->pl * (k->pp + k->tg)), (long long)k->pp, (long long)k->tg,
+                    (long long)k->pl);
+    return layout;
+}
+
+void batched_fall(import *in, const import_row *before, const import_row *r) {
     if (!before || before->refused || r->refused || before->n_prompt != r->n_prompt ||
         before->n_gen != r->n_gen || before->shared_prompt != r->shared_prompt ||
         before->batch_n >= r->batch_n || r->tok_s >= before->tok_s * 0.99)
@@ -101,6 +110,22 @@ static void check_fall(import *in, const import_row *before, const import_row *r
                 "measured",
                 (long long)r->batch_n, r->tok_s, (long long)before->batch_n, before->tok_s,
                 before->line);
+}
+
+/* The cell as it is written; a record of a cell with wrong types is not made. */
+static void add_record(import_cursor *c, const import_piece *p, jr o, const cell *k) {
+    static const char *const KEYS[] = {"t_pp", "speed_pp", "t_tg", "speed_tg", "t", "speed"};
+    import *in = c->in;
+    double v[6];
+    for (size_t i = 0; i < 6; i++) v[i] = import_num(o, KEYS[i]);
+    if (!jr_ok(o) || !import_record_new(in, c->name, p->line, IMPORT_TEST, 12)) return;
+    import_record_num(in, "pp", (double)k->pp);
+    import_record_num(in, "tg", (double)k->tg);
+    import_record_num(in, "pl", (double)k->pl);
+    if (k->n_kv >= 0) import_record_num(in, "n_kv", (double)k->n_kv);
+    for (size_t i = 0; i < 6; i++)
+        if (jr_present(jr_get(o, KEYS[i]))) import_record_num(in, KEYS[i], v[i]);
+    import_record_stated(in, "per_seq_tg", v[3] / (double)k->pl);
 }
 
 /* `last`: index + 1 of the decode row before, an index because rows move when they grow. */
@@ -125,9 +150,10 @@ static void read_rows(import_cursor *c, const import_piece *p, jr o, size_t *las
         read_time(in, o, r, "t_tg", "speed_tg", (double)(k.pl * k.tg));
         if (!r->refused && k.separate && k.pl > 1)
             r->refused = "sequences decoded one after another (-tgs): no step of a batch";
-        if (jr_ok(o)) check_fall(in, *last ? &in->rows[*last - 1] : NULL, r);
+        if (jr_ok(o)) batched_fall(in, *last ? &in->rows[*last - 1] : NULL, r);
         *last = in->rows_n;
     }
+    add_record(c, p, o, &k);
     if (!jr_ok(o)) {
         in->rows_n = first; /* wrong types: the note is all that stays */
         *last = 0;

@@ -1,6 +1,6 @@
 /* llama-bench -o json and -o jsonl, from 2023 (no n_depth, no n_ubatch, a bool for each backend) to
  * today. One object is one test; its times are of all n_prompt or n_gen tokens. */
-#include "import.h"
+#include "import_llama.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -155,6 +155,45 @@ static void say_usable(import_row *r) {
         r->refused = "a step of so few rows runs the kernels of decode: no prefill rate";
 }
 
+static void stated(import *in, jr o, const char *key) {
+    const cJSON *v = jr_get(o, key).node;
+    if (cJSON_IsNumber(v)) import_record_num(in, key, v->valuedouble);
+}
+
+/* What the object says, and what a script around it repeats: one measurement all the same. */
+static void add_record(import_cursor *c, const import_piece *p, jr root, jr o,
+                       const import_row *r) {
+    static const char *const KEYS[] = {"n_prompt",  "n_gen",    "n_depth",   "avg_ts",
+                                       "stddev_ts", "avg_ns",   "stddev_ns", "model_size",
+                                       "n_batch",   "n_ubatch", "n_threads", "n_gpu_layers"};
+    import *in = c->in;
+    double avg = r->tok_s, std = r->tok_s_std;
+    const char *model = r->setting[IMPORT_MODEL_TYPE];
+    bench_test t = {.pp = r->n_prompt, .tg = r->n_gen, .depth = r->depth_tok};
+    bench_label(&t);
+    if (!import_record_new(in, c->name, p->line, IMPORT_TEST, 24)) return;
+    import_record_text(in, "test", t.label);
+    import_record_num(in, "depth", (double)t.depth);
+    import_record_stated(in, "tok_s", avg);
+    import_record_stated(in, "std", std);
+    for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++) stated(in, o, KEYS[i]);
+    if (jr_present(jr_get(o, "samples_ns")))
+        import_record_num(in, "samples", (double)jr_len(jr_get(o, "samples_ns")));
+    if (model) import_record_text(in, "model", model);
+    if (t.pp > 0 && t.tg > 0) import_record_text(in, "kind", "mixed");
+    if (root.node == o.node) return;
+    const cJSON *mode = jr_get(root, "mode").node, *outer = jr_get(root, "tokens_per_sec").node;
+    if (cJSON_IsString(mode)) import_record_text(in, "mode", mode->valuestring);
+    stated(in, root, "value");
+    stated(in, root, "tokens_per_sec");
+    import_record_stated(in, "inner_avg_ts", avg);
+    if (cJSON_IsNumber(outer) && import_contradicts(outer->valuedouble, avg, 1, 0))
+        import_warn(in, c->name, p->line,
+                    "tokens_per_sec %.6g around the object contradicts its avg_ts %.6g: the inner "
+                    "one counts",
+                    outer->valuedouble, avg);
+}
+
 static void read_object(import_cursor *c, const import_piece *p, jr root) {
     import *in = c->in;
     jr o = unwrap(root);
@@ -184,7 +223,10 @@ static void read_object(import_cursor *c, const import_piece *p, jr root) {
     import_settings_keep(in, r, settings);
     read_rate(in, o, r);
     say_usable(r);
-    if (!jr_ok(o)) in->rows_n--; /* wrong types: the note is all that stays */
+    if (!jr_ok(o))
+        in->rows_n--; /* wrong types: the note is all that stays */
+    else
+        add_record(c, p, root, o, r);
 }
 
 static err_code read_pieces(import *in, import_text *t,
