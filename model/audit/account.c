@@ -90,6 +90,7 @@ account account_of(auditor *a, const char *arm_name) {
     x.computed_tok = iv_exact(
         facts_policy_tok(&c->work, policy->reuse, policy->comers == COMERS_EACH), ORIGIN_PRINTED);
     x.prefix_rate = prefill_rate_of(a, arm_name);
+    x.prefix_used = used_rate(c, arm_name, PHASE_PREFILL);
     x.delta = delta_of(c, arm_name);
     x.other = terms_of(c, arm_name, false);
     double evals = prefix_evals(c, policy->reuse);

@@ -182,7 +182,7 @@ static void check_parts(auditor *a, const account *x) {
         const claim_figure *f = &c->figures[i];
         if (!claim_same_arm(f->arm, x->arm)) continue;
         if (f->metric == METRIC_WALL) check_total(a, x, f);
-        if (f->metric == METRIC_PREFILL_TIME && x->prefill.ok)
+        if (f->metric == METRIC_PREFILL_TIME && x->prefix_used && x->prefill.ok)
             audit_follows(a, R_RATIO, "prefill-time", f->name, &f->q, x->prefill.v, x->prefill.lo,
                           x->prefill.hi, f->origin | x->prefill.origins,
                           "computed tokens / prefill rate");
