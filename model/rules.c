@@ -88,8 +88,9 @@ const rule RULES[R_N] = {
                 "A fall between measured points is real on some engines: cannot tell until it is "
                 "measured again.",
                 "design model section 6"},
-    [R_DETERMINISM] = {"I-DETERMINISM", "determinism", RULE_ENGINE,
-                       "Same input and seed give the same bytes, on any number of threads.",
-                       "two runs", "Compares bytes; the test suite decides it.",
-                       "design model section 6"},
+    [R_DETERMINISM] =
+        {"I-DETERMINISM", "determinism", RULE_ENGINE,
+         "Same input and seed give the same bytes, on any number of threads.", "two runs",
+         "Compares bytes; the test suite decides it. Of a claim: counts of two runs with one seed.",
+         "design model section 6"},
 };

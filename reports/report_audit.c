@@ -49,8 +49,8 @@ static void add_verdict(const audit *a, bool markdown, buf *out) {
 static void add_finding(const finding *f, size_t n, bool markdown, arena *mem, buf *out) {
     const char *word = f->outcome == AUDIT_FAIL ? "FAIL" : "CANNOT TELL";
     const char *rests = origins_text(f->origins, mem);
-    buf_addf(out, markdown ? "%zu. **%s** %s (%s), %s" : "%2zu. %s  %s (%s), %s", n, word,
-             f->rule->id, f->check, f->about);
+    buf_addf(out, markdown ? "%zu. **%s** %s (%s)%s%s" : "%2zu. %s  %s (%s)%s%s", n, word,
+             f->rule->id, f->check, f->about[0] ? ", " : "", f->about);
     if (f->weight == WEIGHT_NOTE) buf_add(out, ", a note");
     if (f->has_expected && f->has_found)
         buf_addf(out, ": expected %s, found %s%s%s", number(f->expected, mem),
@@ -65,7 +65,7 @@ static void add_passes(const audit *a, buf *out) {
     buf_addf(out, "What holds (%zu)\n\n", a->passes_n);
     for (size_t i = 0; i < a->passes_n; i++) {
         const finding *f = &a->passes[i];
-        buf_addf(out, "- %s, %s: %s\n", f->rule->id, f->about, f->why);
+        buf_addf(out, "- %s%s%s: %s\n", f->rule->id, f->about[0] ? ", " : "", f->about, f->why);
     }
 }
 

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char *const METRIC_NAMES[] = {"other",
@@ -13,11 +14,13 @@ const char *const METRIC_NAMES[] = {"other",
                                     "decode_time",
                                     "queue_wait",
                                     "itl",
+                                    "tpot",
                                     "latency",
                                     "decode_rate",
                                     "prefill_rate",
                                     "output_rate",
                                     "total_rate",
+                                    "input_rate",
                                     "stream_rate",
                                     "ceiling_rate",
                                     "request_rate",
@@ -26,10 +29,13 @@ const char *const METRIC_NAMES[] = {"other",
                                     "reused_tok",
                                     "computed_tok",
                                     "context_tok",
+                                    "kv_tok",
+                                    "kv_blocks",
                                     "reuse_frac",
                                     "acceptance",
                                     "rounds",
                                     "mean_accepted",
+                                    "round_tok",
                                     "kv",
                                     "kv_per_tok",
                                     "weights",
@@ -40,6 +46,7 @@ const char *const METRIC_NAMES[] = {"other",
                                     "agents_max",
                                     "prefix_evals",
                                     "requests",
+                                    "concurrency",
                                     "speedup",
                                     "bandwidth",
                                     "utilisation",
@@ -69,15 +76,21 @@ typedef struct loader {
 
 /* ---- small readers ---- */
 
-/* Members that are null count as absent everywhere in a claim. */
-static void drop_nulls(cJSON *node) {
+/* Members that are null count as absent everywhere in a claim. Returns the length of the longest
+ * text. */
+static size_t drop_nulls(cJSON *node) {
+    size_t longest = cJSON_IsString(node) ? strlen(node->valuestring) : 0;
+    if (node->string && strlen(node->string) > longest) longest = strlen(node->string);
     for (cJSON *c = node->child, *next; c; c = next) {
         next = c->next;
         if (cJSON_IsNull(c) && cJSON_IsObject(node))
             cJSON_Delete(cJSON_DetachItemViaPointer(node, c));
-        else
-            drop_nulls(c);
+        else {
+            size_t n = drop_nulls(c);
+            if (n > longest) longest = n;
+        }
     }
+    return longest;
 }
 
 static void keys(const loader *l, jr at, const char *known) {
@@ -137,11 +150,17 @@ static quantity read_quantity(const loader *l, jr item, const char *value_key, c
                        text_or_null(l, item, "digits_as_printed"));
 }
 
-static void *list_of(const loader *l, jr list, size_t size, size_t *n) {
-    enum { ITEMS_MAX = 4096 }; /* checks compare items pairwise */
+/* Checks compare items pairwise and read every text word by word: a claim is what fits on a page,
+ * not a log. */
+enum { FIGURES_MAX = 512, LIST_MAX = 256, CHIPS_MAX = 64, ARMS_MAX = 64, FACTS_MAX = 256 };
+
+static void too_many(jr at, size_t n, size_t most) {
+    if (n > most) jr_fail(at, E_LIMIT, "found %zu items, expected at most %zu", n, most);
+}
+
+static void *list_of(const loader *l, jr list, size_t size, size_t most, size_t *n) {
     *n = 0;
-    if (jr_len(list) > ITEMS_MAX)
-        jr_fail(list, E_LIMIT, "found %zu items, expected at most %d", jr_len(list), ITEMS_MAX);
+    too_many(list, jr_len(list), most);
     void *v = jr_ok(list) ? arena_alloc(l->mem, jr_len(list), size) : NULL;
     if (!jr_ok(list)) return NULL;
     if (!v) jr_fail(list, E_LIMIT, "does not fit the memory budget");
@@ -193,11 +212,15 @@ static void read_hardware(loader *l, jr root) {
     jr h = jr_get(root, "hardware");
     if (!h.node) return;
     keys(l, h, "chip devices_n mem_bw_GBps fp16_TFLOPS memory_bytes memory_GB host source origin");
+    if (left_out(l, h)) return;
     const char *chip = text_or_null(l, h, "chip");
     jr bw = jr_get(h, "mem_bw_GBps"), flops = jr_get(h, "fp16_TFLOPS");
     size_t n = cJSON_IsObject(bw.node) ? (size_t)cJSON_GetArraySize(bw.node) : 1;
+    too_many(bw, n, CHIPS_MAX);
+    if (!jr_ok(h)) return;
     claim_chip *chips = ARENA_ARRAY(l->mem, claim_chip, n);
-    l->c->devices_n = jr_int_or(h, "devices_n", 1, 1000000, 1);
+    int64_t said = chip && !cJSON_IsObject(bw.node) ? words_gpus(chip) : NOT_STATED;
+    l->c->devices_n = jr_int_or(h, "devices_n", 1, 1000000, said > 0 ? said : 1);
     l->c->chips = chips;
     if (!chips) {
         jr_fail(h, E_LIMIT, "does not fit the memory budget");
@@ -215,6 +238,7 @@ static void read_hardware(loader *l, jr root) {
     double memory = number_or(l, h, "memory_bytes", number_or(l, h, "memory_GB", 0) * 1e9);
     for (size_t i = 0; i < l->c->chips_n; i++) {
         chips[i].origin = origin_of(h);
+        chips[i].memory_exact = memory > 0;
         chips[i].memory_bytes = memory > 0 ? memory
                                 : chip ? memory_in(chip, l->c->chips_n > 1 ? chips[i].name : NULL)
                                        : 0;
@@ -229,7 +253,10 @@ static kv_shape read_shape(const loader *l, jr m) {
                       .layers = count_or_unstated(l, m, "layers"),
                       .full_attention_layers = count_or_unstated(l, m, "full_attention_layers"),
                       .kv_heads = count_or_unstated(l, m, "kv_heads"),
-                      .head_dim = count_or_unstated(l, m, "head_dim")};
+                      .head_dim = count_or_unstated(l, m, "head_dim"),
+                      .params = number_or(l, m, "params", 0),
+                      .active_params = number_or(l, m, "active_params", 0),
+                      .weight_bytes = number_or(l, m, "weight_bytes", 0)};
 }
 
 static void read_precisions(loader *l, jr m) {
@@ -275,17 +302,32 @@ static void read_model(loader *l, jr root) {
     l->c->model.active_params = number_or(l, m, "active_params", 0);
     l->c->model.weight_bytes = number_or(l, m, "weight_bytes", 0);
     l->c->model.kv_element_bytes = number_or(l, m, "kv_bytes_per_element", 0);
-    l->c->model.shape = read_shape(l, m);
+    l->c->model.sliding_window = number_or(l, m, "sliding_window", 0) > 0 ||
+                                 words_have(l->c->model.name, "sliding|sliding window|SWA");
     l->c->model.origin = origin_of(m);
     l->c->model.shape_origin = part_origin(m, "shape_origin");
+    bool shape_known = !(l->c->model.shape_origin & l->without);
+    if (shape_known) l->c->model.shape = read_shape(l, m);
     l->c->model.weights_origin = part_origin(m, "weights_origin");
-    if (l->c->model.weights_origin & l->without) l->c->model.weight_bytes = 0;
-    read_precisions(l, m);
+    if (l->c->model.weights_origin & l->without) { /* what is guessed instead is the model's */
+        l->c->model.weight_bytes = 0;
+        l->c->model.weights_origin = l->c->model.origin;
+    }
+    if (left_out(l, m)) { /* the parts that come from elsewhere stay */
+        l->c->model.params = l->c->model.active_params = 0;
+        l->c->model.quant = NULL;
+    }
+    if (!(l->c->model.weights_origin & l->without)) read_precisions(l, m);
     size_t n;
-    kv_shape *v = list_of(l, list, sizeof *v, &n);
-    for (jr it = {0}; v && jr_each(list, &it); n++) v[n] = read_shape(l, it);
+    kv_shape *v = list_of(l, list, sizeof *v, CHIPS_MAX, &n);
+    for (jr it = {0}; v && shape_known && jr_each(list, &it); n++) v[n] = read_shape(l, it);
     l->c->model.variants = v;
     l->c->model.variants_n = n;
+    if (l->c->model.active_params == 0)
+        l->c->model.active_params = words_active_params(l->c->model.name);
+    l->c->model.experts =
+        l->c->model.active_params == 0 && (words_experts(l->c->model.name) ||
+                                           words_experts(l->c->title) || words_experts(l->c->kind));
     guess_weights(l);
 }
 
@@ -336,6 +378,8 @@ static void read_workload(loader *l, jr root) {
         return;
     }
     size_t n = (size_t)cJSON_GetArraySize(w.node);
+    too_many(w, n, FACTS_MAX);
+    if (!jr_ok(w)) return;
     workload_fact *facts = ARENA_ARRAY(l->mem, workload_fact, n);
     if (!facts) {
         jr_fail(w, E_LIMIT, "does not fit the memory budget");
@@ -343,6 +387,9 @@ static void read_workload(loader *l, jr root) {
     }
     for (const cJSON *m = w.node->child; m; m = m->next) read_fact(l, m, &facts[l->c->facts_n++]);
     l->c->facts = facts;
+    int64_t devices = whole_fact(
+        l->c, "tensor_parallel tensor_parallel_size tp tp_size gpus gpus_n n_gpus num_gpus", 1);
+    if (devices > l->c->devices_n && devices < 1000000) l->c->devices_n = devices;
     workload *k = &l->c->work;
     *k = (workload){
         .K = whole_fact(l->c, "K agents concurrency concurrent_agents", NOT_STATED),
@@ -354,6 +401,10 @@ static void read_workload(loader *l, jr root) {
         .turn_out_tok =
             whole_fact(l->c, "turn_out_tok turn_output_tokens output_tokens_per_turn", NOT_STATED),
     };
+    /* tokens of its own in every prompt of an agent: no session of the closed form */
+    const workload_fact *own = claim_fact(l->c, "private_tok private_tokens");
+    for (size_t i = 0; own && i < own->n; i++)
+        if (own->v[i] > 0) k->P = NOT_STATED;
     static const char *const SHAPES[] = {"delta_first", "result_after"};
     const workload_fact *shape = claim_fact(l->c, "turn_shape");
     for (size_t i = 0; shape && shape->text && i < 2; i++)
@@ -372,7 +423,7 @@ static void read_arms(loader *l, jr root) {
     jr list = jr_get(root, "arms");
     if (!l->strict && !cJSON_IsArray(list.node)) return;
     size_t n;
-    claim_arm *v = list_of(l, list, sizeof *v, &n);
+    claim_arm *v = list_of(l, list, sizeof *v, ARMS_MAX, &n);
     for (jr it = {0}; v && jr_each(list, &it);) {
         keys(l, it, "name title prefix_reuse first_comers batching source origin");
         if (left_out(l, it)) continue;
@@ -388,6 +439,40 @@ static void read_arms(loader *l, jr root) {
     l->c->arms_n = n;
 }
 
+/* What a metric is counted in; a figure of another dimension would be computed with as nonsense. */
+static bool fits(metric m, dimension d) {
+    static const struct {
+        metric first, last;
+        dimension dim;
+    } OF[] = {{METRIC_WALL, METRIC_LATENCY, DIM_TIME},
+              {METRIC_DECODE_RATE, METRIC_CEILING_RATE, DIM_TOK_S},
+              {METRIC_REQUEST_RATE, METRIC_REQUEST_RATE, DIM_REQ_S},
+              {METRIC_OUTPUT_TOK, METRIC_CONTEXT_TOK, DIM_TOK},
+              {METRIC_REUSE_FRAC, METRIC_ACCEPTANCE, DIM_FRAC},
+              {METRIC_ROUNDS, METRIC_ROUNDS, DIM_COUNT},
+              {METRIC_MEAN_ACCEPTED, METRIC_MEAN_ACCEPTED, DIM_TOK_PER_ROUND},
+              {METRIC_KV_BYTES, METRIC_KV_BYTES, DIM_BYTES},
+              {METRIC_KV_BYTES_PER_TOK, METRIC_KV_BYTES_PER_TOK, DIM_BYTES_PER_TOK},
+              {METRIC_WEIGHTS_BYTES, METRIC_BUDGET_BYTES, DIM_BYTES},
+              {METRIC_DENSITY, METRIC_DENSITY, DIM_AGENTS_PER_BYTE},
+              {METRIC_AGENTS_MAX, METRIC_REQUESTS, DIM_COUNT},
+              {METRIC_SPEEDUP, METRIC_SPEEDUP, DIM_RATIO},
+              {METRIC_BANDWIDTH, METRIC_BANDWIDTH, DIM_BYTES_S},
+              {METRIC_UTILISATION, METRIC_UTILISATION, DIM_FRAC},
+              {METRIC_COMPUTE, METRIC_COMPUTE, DIM_FLOP_S},
+              {METRIC_PRICE, METRIC_PRICE, DIM_MONEY_PER_TIME},
+              {METRIC_TOK_PER_MONEY, METRIC_TOK_PER_MONEY, DIM_TOK_PER_MONEY},
+              {METRIC_MONEY_PER_TOK, METRIC_MONEY_PER_TOK, DIM_MONEY_PER_TOK},
+              {METRIC_POWER, METRIC_POWER, DIM_POWER},
+              {METRIC_ENERGY, METRIC_ENERGY, DIM_ENERGY},
+              {METRIC_ENERGY_PER_TOK, METRIC_ENERGY_PER_TOK, DIM_ENERGY_PER_TOK},
+              {METRIC_TOK_PER_ENERGY, METRIC_TOK_PER_ENERGY, DIM_TOK_PER_ENERGY}};
+    for (size_t i = 0; i < sizeof OF / sizeof *OF; i++)
+        if (m >= OF[i].first && m <= OF[i].last)
+            return OF[i].dim == d || (m == METRIC_KV_BYTES_PER_TOK && d == DIM_BYTES);
+    return true;
+}
+
 static void read_figure(loader *l, jr it, claim_figure *f) {
     keys(l, it,
          "name value unit digits_as_printed arm conditions metric model agents_n context_tok "
@@ -400,10 +485,19 @@ static void read_figure(loader *l, jr it, claim_figure *f) {
                         .q = read_quantity(l, it, "value", "unit", ""),
                         .metric = l->strict ? (metric)jr_enum_or(it, "metric", METRIC_NAMES, 0) : 0,
                         .origin = origin_of(it)};
+    bool signed_one =
+        f->q.u->dim == DIM_OTHER || f->q.u->dim == DIM_FRAC || f->q.u->dim == DIM_RATIO;
+    if (f->q.v < 0 && !signed_one)
+        jr_fail(jr_get(it, "value"), E_RANGE, "found %g, expected 0 or more %s",
+                f->q.v / f->q.u->scale, f->q.u->name);
     bool stated = l->strict && jr_present(jr_get(it, "metric"));
     metric said = f->metric;
+    if (stated && !fits(said, f->q.u->dim))
+        jr_fail(jr_get(it, "unit"), E_SCHEMA, "found \"%s\", expected a unit of %s", f->q.u->name,
+                METRIC_NAMES[said]);
     claim_read_words(l->c, f);
     if (stated) f->metric = said; /* "other" too */
+    f->metric_stated = stated;
     f->streams_n = jr_int_or(it, "agents_n", 0, 1000000, f->streams_n);
     f->context_tok = jr_int_or(it, "context_tok", 0, 1000000000, f->context_tok);
     double pct = jr_num_or(it, "percentile", 0, 100, 0);
@@ -413,19 +507,20 @@ static void read_figure(loader *l, jr it, claim_figure *f) {
 static void read_figures(loader *l, jr root) {
     jr list = l->strict ? jr_need(root, "figures") : jr_get(root, "figures");
     size_t n;
-    claim_figure *v = list_of(l, list, sizeof *v, &n);
+    claim_figure *v = list_of(l, list, sizeof *v, FIGURES_MAX, &n);
     l->c->figures = v;
     for (jr it = {0}; v && jr_each(list, &it);) {
         if (left_out(l, it)) continue;
         if (!l->strict && !cJSON_IsNumber(jr_get(it, "value").node)) continue;
         read_figure(l, it, &v[n]);
         for (size_t i = 0; i < n; i++)
-            if (strcmp(v[i].name, v[n].name) == 0)
+            if (l->strict && strcmp(v[i].name, v[n].name) == 0)
                 jr_fail(jr_get(it, "name"), E_SCHEMA, "found \"%s\" twice, expected a name once",
                         v[n].name);
         n++;
         l->c->figures_n = n;
     }
+    if (v && !l->strict) claim_settle_words(v, n);
 }
 
 /* The figure that an item refers to; NULL when it was left out (with its item, then). */
@@ -433,9 +528,24 @@ static const claim_figure *figure_named(const loader *l, jr item, const char *ke
     const char *name = jr_str(item, key);
     for (size_t i = 0; i < l->c->figures_n; i++)
         if (strcmp(l->c->figures[i].name, name) == 0) return &l->c->figures[i];
-    if (!l->without)
+    if (!l->without && l->strict)
         jr_fail(jr_get(item, key), E_SCHEMA, "found \"%s\", expected the name of a figure", name);
     return NULL;
+}
+
+/* "1.3-1.6x": the second number of a range, p behind the first; 0: none. */
+static double range_end(const char *p) {
+    if (*p == 'x' || *p == '%') p++;
+    while (*p == ' ') p++;
+    static const char *const DASHES[] = {"-", "–", "to "};
+    for (size_t i = 0; i < sizeof DASHES / sizeof *DASHES; i++) {
+        size_t n = strlen(DASHES[i]);
+        if (strncmp(p, DASHES[i], n) != 0) continue;
+        p += n;
+        while (*p == ' ') p++;
+        return *p >= '0' && *p <= '9' ? strtod(p, NULL) : 0;
+    }
+    return 0;
 }
 
 /* "1.28x", "~1.8x", "88.2%", ">19,500x", or a bare number whose unit is that of its parts. */
@@ -455,20 +565,23 @@ static quantity read_print(jr item, const char *print, const char *bare_unit) {
     cJSON *number = digits ? cJSON_Parse(text[n - 1] == '.' ? "null" : text) : NULL;
     if (!cJSON_IsNumber(number))
         jr_fail(item, E_SCHEMA, "found \"%s\", expected a printed number such as \"1.86x\"", print);
-    else
+    else if (number)
         v = minus ? -number->valuedouble : number->valuedouble;
     cJSON_Delete(number);
     while (*p == ' ') p++;
     const char *u = *p == '%'                                        ? "%"
                     : *p == 'x' || strncmp(p, "×", strlen("×")) == 0 ? "x"
                                                                      : bare_unit;
-    return quantity_of(v, unit_find(u), print);
+    quantity q = quantity_of(v, unit_find(u), print);
+    double end = range_end(p);
+    if (end > v && !minus) q.hi = fmax(q.hi, end * q.u->scale + (q.hi - q.lo) / 2);
+    return q;
 }
 
 static void read_ratios(loader *l, jr root) {
     jr list = jr_get(root, "ratios");
     size_t n;
-    ratio *v = list_of(l, list, sizeof *v, &n);
+    ratio *v = list_of(l, list, sizeof *v, FIGURES_MAX, &n);
     for (jr it = {0}; v && jr_each(list, &it);) {
         keys(l, it, "name printed numerator_figure denominator_figure origin source");
         if (left_out(l, it)) continue;
@@ -476,6 +589,7 @@ static void read_ratios(loader *l, jr root) {
                            !jr_present(jr_get(it, "denominator_figure"))))
             continue;
         jr printed = jr_get(it, "printed");
+        if (!l->strict && !jr_present(printed)) continue;
         const char *print = cJSON_IsNumber(printed.node)
                                 ? arena_printf(l->mem, "%.12g", printed.node->valuedouble)
                                 : jr_str(it, "printed");
@@ -486,6 +600,12 @@ static void read_ratios(loader *l, jr root) {
                    .den = figure_named(l, it, "denominator_figure"),
                    .origin = origin_of(it)};
         if (!r.num || !r.den) continue;
+        if (!l->strict && !strpbrk(r.print, "0123456789")) continue; /* "about half" */
+        const char *note = text_or_null(l, it, "note");
+        const char *words = arena_printf(l->mem, "%s; %s", r.name, note ? note : "");
+        r.reading = strchr(r.print, '+') ? READ_GAIN : words_reading(r.print);
+        r.reading_printed = r.reading != READ_ANY;
+        if (!r.reading_printed) r.reading = words_reading(words);
         r.q = read_print(printed, r.print, r.num->q.u->dim == r.den->q.u->dim ? "x" : "");
         v[n++] = r;
     }
@@ -496,26 +616,27 @@ static void read_ratios(loader *l, jr root) {
 static void read_rates(loader *l, jr root) {
     jr list = jr_get(root, "rates");
     size_t n;
-    claim_rate *v = list_of(l, list, sizeof *v, &n);
+    claim_rate *v = list_of(l, list, sizeof *v, LIST_MAX, &n);
     for (jr it = {0}; v && jr_each(list, &it);) {
         keys(l, it,
              "name value unit digits_as_printed phase role arm model quant machine batch_n "
              "context_tok n_prompt_tok gain_per_seq_frac origin source");
         if (left_out(l, it)) continue;
-        v[n++] = (claim_rate){.name = text_or_null(l, it, "name"),
-                              .arm = text_or_null(l, it, "arm"),
-                              .model = text_or_null(l, it, "model"),
-                              .quant = text_or_null(l, it, "quant"),
-                              .machine = text_or_null(l, it, "machine"),
-                              .source = text_or_null(l, it, "source"),
-                              .q = read_quantity(l, it, "value", "unit", "tok/s"),
-                              .phase = (rate_phase)jr_enum(it, "phase", PHASE_WORDS),
-                              .role = (rate_role)jr_enum(it, "role", ROLE_WORDS),
-                              .batch_n = count_or_unstated(l, it, "batch_n"),
-                              .context_tok = count_or_unstated(l, it, "context_tok"),
-                              .n_prompt_tok = count_or_unstated(l, it, "n_prompt_tok"),
-                              .gain_per_seq_frac = jr_num_or(it, "gain_per_seq_frac", 0, 1, NAN),
-                              .origin = origin_of(it)};
+        v[n++] =
+            (claim_rate){.name = text_or_null(l, it, "name"),
+                         .arm = text_or_null(l, it, "arm"),
+                         .model = text_or_null(l, it, "model"),
+                         .quant = text_or_null(l, it, "quant"),
+                         .machine = text_or_null(l, it, "machine"),
+                         .source = text_or_null(l, it, "source"),
+                         .q = read_quantity(l, it, "value", "unit", "tok/s"),
+                         .phase = (rate_phase)jr_enum(it, "phase", PHASE_WORDS),
+                         .role = (rate_role)jr_enum(it, "role", ROLE_WORDS),
+                         .batch_n = count_or_unstated(l, it, "batch_n"),
+                         .context_tok = count_or_unstated(l, it, "context_tok"),
+                         .n_prompt_tok = count_or_unstated(l, it, "n_prompt_tok"),
+                         .gain_per_seq_frac = jr_num_or(it, "gain_per_seq_frac", 0, 1, (double)NAN),
+                         .origin = origin_of(it)};
         if (v[n - 1].q.u->dim != DIM_TOK_S || v[n - 1].q.v <= 0)
             jr_fail(jr_get(it, "value"), E_RANGE, "found no rate, expected tokens per second > 0");
     }
@@ -545,7 +666,7 @@ static claim_term read_term(const loader *l, jr it, const char *of_arm) {
 }
 
 static const claim_term *read_terms(loader *l, jr list, const char *of_arm, size_t *n) {
-    claim_term *v = list_of(l, list, sizeof *v, n);
+    claim_term *v = list_of(l, list, sizeof *v, LIST_MAX, n);
     for (jr it = {0}; v && jr_each(list, &it);)
         if (!left_out(l, it)) v[(*n)++] = read_term(l, it, of_arm);
     return v;
@@ -554,7 +675,7 @@ static const claim_term *read_terms(loader *l, jr list, const char *of_arm, size
 static void read_revisions(loader *l, jr root) {
     jr list = jr_get(root, "revisions");
     size_t n;
-    revision *v = list_of(l, list, sizeof *v, &n);
+    revision *v = list_of(l, list, sizeof *v, ARMS_MAX, &n);
     for (jr it = {0}; v && jr_each(list, &it);) {
         keys(l, it, "name arm before after unit removed origin source");
         if (left_out(l, it)) continue;
@@ -576,7 +697,7 @@ static void read_revisions(loader *l, jr root) {
 /* false: a figure of it was left out. */
 static bool read_parts(loader *l, jr list, formula *f) {
     size_t n;
-    sum_part *v = list_of(l, list, sizeof *v, &n);
+    sum_part *v = list_of(l, list, sizeof *v, ARMS_MAX, &n);
     for (jr it = {0}; v && jr_each(list, &it);) {
         keys(l, it, "figure times");
         jr times = jr_get(it, "times");
@@ -595,7 +716,7 @@ static bool read_parts(loader *l, jr list, formula *f) {
 static void read_formulas(loader *l, jr root) {
     jr list = jr_get(root, "formulas");
     size_t n;
-    formula *v = list_of(l, list, sizeof *v, &n);
+    formula *v = list_of(l, list, sizeof *v, ARMS_MAX, &n);
     for (jr it = {0}; v && jr_each(list, &it);) {
         keys(l, it, "name arm gives gives_metric parts origin source");
         if (left_out(l, it)) continue;
@@ -651,6 +772,7 @@ static void read_claim(loader *l, jr root) {
     read_formulas(l, root);
     if (jr_present(jr_get(root, "statements"))) {
         c->statements = jr_str_array(root, "statements", &c->statements_n);
+        too_many(jr_get(root, "statements"), c->statements_n, LIST_MAX);
     } else if (!l->strict) {
         const char **title = ARENA_ARRAY(l->mem, const char *, 1);
         if (title) title[0] = c->title;
@@ -659,13 +781,20 @@ static void read_claim(loader *l, jr root) {
     }
 }
 
+enum { TEXT_MAX = 4000 }; /* checks look for words in every text */
+
 err_code claim_parse(const file_bytes *f, unsigned without, arena *mem, const claim **out, err *e) {
     jr_doc doc = {0};
     claim *c = ARENA_NEW(mem, claim);
     if (!c) return err_set(e, E_LIMIT, f->name, "does not fit the memory budget");
     *out = NULL;
     if (jr_parse(&doc, f->name, f->s, f->len, mem, e)) return e->code;
-    drop_nulls(doc.root);
+    size_t longest = drop_nulls(doc.root);
+    if (longest > TEXT_MAX) {
+        jr_free(&doc);
+        return err_set(e, E_LIMIT, f->name, "found a text of %zu bytes, expected at most %d",
+                       longest, TEXT_MAX);
+    }
     c->path = f->name;
     c->devices_n = 1;
     c->model.shape = (kv_shape){.name = "",
@@ -687,12 +816,16 @@ err_code claim_load(const char *path, unsigned without, arena *mem, const claim 
     return claim_parse(&f, without, mem, out, e);
 }
 
-double claim_kv_bytes_per_tok(const claim *c, const kv_shape *s, bool all_layers) {
+double claim_kv_elements_per_tok(const kv_shape *s, bool all_layers) {
     int64_t layers =
         all_layers || s->full_attention_layers < 0 ? s->layers : s->full_attention_layers;
+    if (layers <= 0 || s->kv_heads <= 0 || s->head_dim <= 0) return 0;
+    return 2 * (double)layers * (double)s->kv_heads * (double)s->head_dim;
+}
+
+double claim_kv_bytes_per_tok(const claim *c, const kv_shape *s, bool all_layers) {
     double element = c->model.kv_element_bytes;
-    if (layers <= 0 || s->kv_heads <= 0 || s->head_dim <= 0 || element <= 0) return 0;
-    return 2 * (double)layers * (double)s->kv_heads * (double)s->head_dim * element;
+    return element > 0 ? claim_kv_elements_per_tok(s, all_layers) * element : 0;
 }
 
 const claim_arm *claim_arm_of(const claim *c, const char *name) {

@@ -38,12 +38,14 @@ typedef enum metric {
     METRIC_PREFILL_TIME,
     METRIC_DECODE_TIME,
     METRIC_QUEUE_TIME,
-    METRIC_ITL,     /* seconds per token of one stream: ITL, TPOT */
+    METRIC_ITL,     /* seconds between two tokens of one stream */
+    METRIC_TPOT,    /* seconds per token of one request, the first apart */
     METRIC_LATENCY, /* a whole request */
     METRIC_DECODE_RATE,
     METRIC_PREFILL_RATE,
     METRIC_OUTPUT_RATE,  /* output tokens over wall-clock, all streams */
     METRIC_TOTAL_RATE,   /* prompt and output tokens over wall-clock */
+    METRIC_INPUT_RATE,   /* prompt tokens over wall-clock */
     METRIC_STREAM_RATE,  /* decode rate of one stream among several */
     METRIC_CEILING_RATE, /* a rate that is called a ceiling */
     METRIC_REQUEST_RATE,
@@ -52,10 +54,13 @@ typedef enum metric {
     METRIC_REUSED_TOK,
     METRIC_COMPUTED_TOK,
     METRIC_CONTEXT_TOK,
+    METRIC_KV_TOK, /* tokens that a KV cache has room for */
+    METRIC_KV_BLOCKS,
     METRIC_REUSE_FRAC,
     METRIC_ACCEPTANCE,
     METRIC_ROUNDS,
     METRIC_MEAN_ACCEPTED,
+    METRIC_ROUND_TOK, /* tokens a round emits, the target's own included */
     METRIC_KV_BYTES,
     METRIC_KV_BYTES_PER_TOK,
     METRIC_WEIGHTS_BYTES,
@@ -66,6 +71,7 @@ typedef enum metric {
     METRIC_AGENTS_MAX,
     METRIC_PREFIX_EVALS,
     METRIC_REQUESTS,
+    METRIC_CONCURRENCY, /* requests that run at once */
     METRIC_SPEEDUP,
     METRIC_BANDWIDTH,
     METRIC_UTILISATION,
@@ -83,11 +89,17 @@ extern const char *const METRIC_NAMES[]; /* NULL-terminated, by metric */
 
 enum { NOT_STATED = -1 };
 
+/* Facts of a workload that say how many requests run at once. */
+#define CLAIM_STREAM_KEYS                                                                          \
+    "batch batch_size streams concurrency max_concurrency concurrent_users concurrent_requests "   \
+    "users clients sequences K agents slots parallel num_seqs max_num_seqs"
+
 typedef struct claim_figure {
     const char *name, *arm, *conditions, *source; /* arm, conditions, source: NULL when absent */
     const char *model; /* of a figure of another model than the claim's; NULL: the claim's */
     quantity q;
     metric metric;
+    bool metric_stated; /* by the claim, not read from words */
     origin origin;
     /* read from conditions, arm and name; NOT_STATED (or 0) where they say nothing */
     int64_t streams_n;   /* agents, users, streams, batch */
@@ -95,11 +107,18 @@ typedef struct claim_figure {
     int64_t gpus_n;      /* at least 1 */
     uint32_t percentile_ppm;
     double weight_bits; /* of a precision that is named; 0: none; NOT_STATED: called unstated */
+    double kv_bits;     /* of a precision that is named for the KV cache; 0: none */
     bool warm, cold;    /* cached prompt, first turn */
+    bool first_call;    /* pays what only a first call pays: loading, compiling */
 } claim_figure;
+
+/* What the words of a printed per cent say that it is. */
+typedef enum ratio_reading { READ_ANY, READ_GAIN, READ_CUT } ratio_reading;
 
 typedef struct ratio {
     const char *name, *print, *source;
+    ratio_reading reading;
+    bool reading_printed; /* by the print itself, not by the name alone */
     const claim_figure *num, *den;
     quantity q; /* unit x or % */
     origin origin;
@@ -181,12 +200,14 @@ typedef struct claim_chip {
     double mem_bw_bytes_s, fp16_flop_s; /* 0: not known */
     double flop_uncertainty_frac;
     double memory_bytes; /* of one device; 0: not known */
+    bool memory_exact;   /* stated by itself, not read from the name of the chip */
     origin origin;
 } claim_chip;
 
 typedef struct kv_shape {
     const char *name;
     int64_t layers, full_attention_layers, kv_heads, head_dim; /* NOT_STATED */
+    double params, active_params, weight_bytes;                /* of a variant; 0: not stated */
 } kv_shape;
 
 /* A number or a list of numbers of the workload, by its key. */
@@ -208,6 +229,8 @@ typedef struct claim {
         double params, active_params; /* 0: not stated */
         double weight_bytes, active_weight_bytes;
         bool weights_guessed; /* from params and a precision in the name */
+        bool experts;         /* a mixture of experts whose active part is not known */
+        bool sliding_window;  /* some layers keep no more than a window */
         double kv_element_bytes;
         kv_shape shape;
         const kv_shape *variants;
@@ -256,6 +279,8 @@ const workload_fact *claim_fact(const claim *c, const char *keys);
 double claim_number(const claim *c, const char *keys, double otherwise);
 /* 2 x layers x kv_heads x head_dim x bytes per element; 0: not known. */
 double claim_kv_bytes_per_tok(const claim *c, const kv_shape *s, bool all_layers);
+/* 2 x layers x kv_heads x head_dim; 0: not known. */
+double claim_kv_elements_per_tok(const kv_shape *s, bool all_layers);
 const claim_arm *claim_arm_of(const claim *c, const char *name);
 /* Same arm name, or both absent. */
 bool claim_same_arm(const char *a, const char *b);
@@ -264,10 +289,25 @@ bool claim_same_arm(const char *a, const char *b);
 
 /* Fills what figure f's texts say: metric (unless set), streams, context, percentile, precision. */
 void claim_read_words(const claim *c, claim_figure *f);
+/* What the texts of several figures say together; metrics that are stated are left alone. */
+void claim_settle_words(claim_figure *v, size_t n);
 /* Does `text` hold `word` between word boundaries, in any case? `words` may hold several,
  * separated by '|'. */
 bool words_have(const char *text, const char *words);
+/* The whole number behind one of `words` ("seed 7", "run = 2"); NOT_STATED: none. */
+int64_t words_number_behind(const char *text, const char *words);
 /* Bits of a weight precision named in the text ("FP16", "Q8_0", "4-bit"); 0: none. */
 double words_precision_bits(const char *text);
+/* Bits of an element of a KV cache of the type that the text names, the mean when K and V have
+ * different ones; 0: none. */
+double words_kv_bits(const char *text);
+/* Of "30B-A3B": 3e9; 0: the name says nothing of the kind. */
+double words_active_params(const char *text);
+/* "Mixtral-8x7B", "MoE". */
+bool words_experts(const char *text);
+/* "8x H100", "H100 x4", "TP=2", "4 GPUs"; NOT_STATED. */
+int64_t words_gpus(const char *text);
+/* "40% faster", "60% less memory". */
+ratio_reading words_reading(const char *text);
 
 #endif

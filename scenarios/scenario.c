@@ -9,9 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const int64_t TOK_MAX = 1000000000;
+static const int64_t TOK_MAX = WORKLOAD_TOK_MAX;
 static const int64_t BYTES_MAX = (int64_t)1 << 53;
-enum { K_MAX = 10000, H_MAX = 1000000, TURNS_MAX = 1000000, ASSUME_MAX = 64 };
+enum { K_MAX = 10000, H_MAX = 1000000, TURNS_MAX = WORKLOAD_TURNS_MAX, ASSUME_MAX = 64 };
+enum { PRINTED_DECIMALS_MAX = 6 };
+static const double PRINTED_MAX_S = 1e9;
 static const double LATENCY_MAX_S = 1e7;
 
 const char *const TURN_SHAPE_NAMES[] = {"delta_first", "result_after", NULL};
@@ -22,10 +24,10 @@ const char *const PREFILL_MODE_NAMES[] = {"exclusive", "mixed", NULL};
 /* prefix_reuse in a file: "unknown" stands for both bounds and becomes two arms */
 static const char *const REUSE_OR_UNKNOWN[] = {"none", "per_slot", "shared", "unknown", NULL};
 enum { REUSE_UNKNOWN = 3 };
-static const char *const ENGINE_NAMES[] = {"general", "llama-server", NULL};
-static const char *const WARM_NAMES[] = {"none", "first_slot", "restored", "shared", NULL};
+const char *const ENGINE_NAMES[] = {"general", "llama-server", NULL};
+const char *const WARM_NAMES[] = {"none", "first_slot", "restored", "shared", NULL};
 const char *const CLIENT_ORDER_NAMES[] = {"together", "one_after_another", NULL};
-static const char *const SCOPE_NAMES[] = {"total", "per_slot", NULL};
+const char *const SCOPE_NAMES[] = {"total", "per_slot", NULL};
 static const char *const AT_NAMES[] = {"end", "start", NULL};
 static const char *const PER_NAMES[] = {"session", "agent", "turn", NULL};
 
@@ -582,16 +584,50 @@ static void read_sweep(jr root, scenario *s) {
     s->sweep_n = n;
 }
 
+static void read_printed_wall(jr o, const scenario *s, int64_t *wall_ns) {
+    jr_keys(o, "arm wall_s");
+    const char *name = jr_str(o, "arm");
+    double wall_s = jr_pos(o, "wall_s");
+    size_t i = 0;
+    if (!jr_ok(o)) return;
+    while (i < s->arms_n && strcmp(s->arms[i].name, name) != 0) i++;
+    if (i == s->arms_n)
+        jr_fail(jr_get(o, "arm"), E_SCHEMA, "found \"%s\", expected the name of an arm", name);
+    else if (wall_ns[i] >= 0)
+        jr_fail(jr_get(o, "arm"), E_SCHEMA, "second wall-clock of arm \"%s\", expected one", name);
+    else if (wall_s > PRINTED_MAX_S)
+        jr_fail(jr_get(o, "wall_s"), E_RANGE, "found %.15g, expected at most 1e9 s", wall_s);
+    else
+        wall_ns[i] = seconds_to_ns(wall_s);
+}
+
+static void read_printed(jr root, scenario *s) {
+    jr at = jr_get(root, "printed");
+    if (!jr_present(at) || !jr_ok(root)) return;
+    jr_keys(at, "source decimals walls");
+    s->printed.source = jr_str(at, "source");
+    s->printed.decimals = jr_int(at, "decimals", 0, PRINTED_DECIMALS_MAX);
+    jr list = jr_need(at, "walls");
+    if (jr_ok(at) && jr_len(list) == 0)
+        jr_fail(list, E_RANGE, "found no wall-clock, expected one or more");
+    int64_t *wall_ns = ARENA_ARRAY(root.doc->mem, int64_t, s->arms_n);
+    if (!wall_ns) jr_fail(at, E_LIMIT, "does not fit the memory budget");
+    for (size_t i = 0; wall_ns && i < s->arms_n; i++) wall_ns[i] = -1;
+    for (jr o = {0}; jr_ok(at) && jr_each(list, &o);) read_printed_wall(o, s, wall_ns);
+    s->printed.wall_ns = wall_ns;
+}
+
 static void read_scenario(const loader *l, jr root, scenario *s) {
     jr_schema(root, SCENARIO_SCHEMA);
     jr_keys(root, "schema id title model card workload memory_budget_bytes sweep assumptions arms "
-                  "baseline unmodeled");
+                  "baseline printed unmodeled");
     s->id = jr_str(root, "id");
     s->title = jr_str(root, "title");
     s->model = jr_str_or(root, "model", NULL);
     s->memory_budget_bytes = jr_int_or(root, "memory_budget_bytes", 1, BYTES_MAX, 0);
     read_workload(jr_need(root, "workload"), &s->work);
     if (jr_ok(root)) read_arms(l, root, s);
+    read_printed(root, s);
     read_unmodeled(root, s);
     read_sweep(root, s);
 }

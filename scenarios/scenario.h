@@ -20,6 +20,8 @@
 #define SCENARIO_SCHEMA "ratecast.scenario/1"
 
 enum { SCENARIO_ARMS_MAX = 64, SCENARIO_SWEEP_MAX = 64 };
+/* Turns of a session (K x H), and tokens of a context, at most. */
+enum { WORKLOAD_TURNS_MAX = 1000000, WORKLOAD_TOK_MAX = 1000000000 };
 
 /* What one declared assumption sets. The table in scenario.c says what each takes; README.md
  * explains. */
@@ -90,6 +92,9 @@ extern const char *const PREFIX_REUSE_NAMES[];
 extern const char *const BATCHING_NAMES[];
 extern const char *const COMERS_NAMES[];
 extern const char *const PREFILL_MODE_NAMES[];
+extern const char *const ENGINE_NAMES[];
+extern const char *const WARM_NAMES[];
+extern const char *const SCOPE_NAMES[]; /* by context_per_slot */
 extern const char *const TERM_NAMES[];
 
 /* K agents, H turns each, a shared prefix of P tokens; closed loop. */
@@ -133,6 +138,14 @@ typedef struct arm {
     size_t assume_n;
 } arm;
 
+/* Wall-clocks that a document prints for this scenario: claims to compare with, which no engine
+ * reads. */
+typedef struct printed_walls {
+    const char *source;     /* where they are printed; NULL: none are given */
+    int64_t decimals;       /* of the printed seconds */
+    const int64_t *wall_ns; /* by arm; -1: not printed */
+} printed_walls;
+
 typedef struct scenario {
     const char *path, *id, *title, *model;
     char sha256[65];
@@ -144,6 +157,7 @@ typedef struct scenario {
     const char *sweep_path;          /* "workload.K"; NULL: no sweep */
     const char *const *sweep_values; /* as --set takes them */
     size_t sweep_n;
+    printed_walls printed;
     const char *const *unmodeled;
     size_t unmodeled_n;
     const char *const *overrides; /* the --set texts that were applied */

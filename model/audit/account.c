@@ -75,7 +75,7 @@ static iv decode_rate_used(const claim *c, const claim_rate *r) {
     return iv_scale(rate, 1 + r->gain_per_seq_frac * (double)(c->work.K - 1));
 }
 
-account account_of(auditor *a, const char *arm_name) {
+static account account_worked_out(auditor *a, const char *arm_name) {
     const claim *c = a->claim;
     const claim_arm *policy = claim_arm_of(c, arm_name);
     account x = {.arm = arm_name};
@@ -90,12 +90,13 @@ account account_of(auditor *a, const char *arm_name) {
     x.computed_tok = iv_exact(
         facts_policy_tok(&c->work, policy->reuse, policy->comers == COMERS_EACH), ORIGIN_PRINTED);
     x.prefix_rate = prefill_rate_of(a, arm_name);
-    x.prefix_used = used_rate(c, arm_name, PHASE_PREFILL);
     x.delta = delta_of(c, arm_name);
     x.other = terms_of(c, arm_name, false);
     double evals = prefix_evals(c, policy->reuse);
     iv tok = x.delta.ok && evals > 0 ? iv_exact(evals * (double)c->work.P, ORIGIN_PRINTED)
                                      : x.computed_tok;
+    /* what TTFTs imply is the rate of whole prefixes, no price of a turn's few new tokens */
+    x.prefill_stated = used_rate(c, arm_name, PHASE_PREFILL) || (x.delta.ok && x.delta.v > 0);
     if (!x.delta.ok) x.delta = iv_exact(0, 0);
     x.prefill = iv_div(tok, x.prefix_rate);
     iv out = iv_exact((double)(c->work.K * c->work.H * c->work.turn_out_tok), ORIGIN_PRINTED);
@@ -106,6 +107,27 @@ account account_of(auditor *a, const char *arm_name) {
         x.decode_rate = iv_div(out, x.residual);
     x.decode = iv_div(out, x.decode_rate);
     return x;
+}
+
+struct account_memo {
+    bool known;
+    account of;
+};
+
+account account_of(auditor *a, const char *arm_name) {
+    const claim_arm *arm_is = claim_arm_of(a->claim, arm_name);
+    if (!arm_is) return (account){.arm = arm_name};
+    if (!a->accounts) a->accounts = ARENA_ARRAY(a->mem, struct account_memo, a->claim->arms_n);
+    if (!a->accounts) {
+        a->full = true;
+        return (account){.arm = arm_name};
+    }
+    struct account_memo *m = &a->accounts[arm_is - a->claim->arms];
+    if (!m->known) {
+        m->of = account_worked_out(a, arm_name);
+        m->known = true;
+    }
+    return m->of;
 }
 
 iv account_wall(const account *x) {
@@ -169,14 +191,16 @@ iv account_curve_prefill(auditor *a, const char *arm_name) {
     enum { LENGTHS_MAX = 64 };
     const claim *c = a->claim;
     const claim_arm *policy = claim_arm_of(c, arm_name);
-    double len[LENGTHS_MAX], s[LENGTHS_MAX], lin = 0, quad = 0, sum = 0;
+    double len[LENGTHS_MAX], s[LENGTHS_MAX], lin = 0, quad = 0;
     size_t n = lengths(c, len, s, LENGTHS_MAX);
     if (n < 3 || !policy || policy->reuse != REUSE_NONE || !c->has_workload ||
         !fit_quadratic(len, s, n, &lin, &quad))
         return iv_none();
-    for (int64_t t = 1; t <= c->work.H; t++) {
-        double tok = (double)workload_prompt_tok(&c->work, t);
-        sum += tok * lin + tok * tok * quad;
-    }
+    /* prompts grow by d from turn to turn: sums of tok and tok^2 in closed form */
+    double h = (double)c->work.H, first = (double)workload_prompt_tok(&c->work, 1),
+           d = (double)(c->work.turn_delta_in_tok + c->work.turn_out_tok);
+    double steps = h * (h - 1) / 2, squares = (h - 1) * h * (2 * h - 1) / 6;
+    double sum = lin * (h * first + d * steps) +
+                 quad * (h * first * first + 2 * first * d * steps + d * d * squares);
     return iv_exact((double)c->work.K * sum, ORIGIN_PRINTED | ORIGIN_EXTERNAL);
 }

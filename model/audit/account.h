@@ -10,8 +10,8 @@ typedef struct account {
     const claim_figure *wall;      /* printed; NULL: none */
     iv computed_tok;               /* prompt tokens that the policy computes, the published way */
     iv prefix_rate, decode_rate;   /* tok/s that the claim uses, all agents together */
-    const claim_rate *prefix_used; /* NULL: what cold TTFTs imply */
     const claim_rate *decode_used; /* NULL: taken from what is left of the wall-clock */
+    bool prefill_stated;     /* rate declared as used, or implied and new tokens charged apart */
     iv prefill;              /* all prompt tokens, or the prefix when `delta` is charged apart */
     iv delta, other, decode; /* new tokens of turns; constants, penalties; decode */
     iv residual; /* printed wall less prefill, delta and other: what is left for decode */

@@ -38,6 +38,7 @@ static audit_weight usual_weight(audit_outcome o) {
 finding *audit_say(auditor *a, rule_id id, const char *check, audit_outcome outcome,
                    const char *about, unsigned origins, const char *why, ...) {
     char text[1024];
+    if (a->full) return nowhere(a);
     va_list args;
     va_start(args, why);
     vsnprintf(text, sizeof text, why, args);
@@ -58,7 +59,8 @@ finding *audit_say(auditor *a, rule_id id, const char *check, audit_outcome outc
 }
 
 void audit_numbers(finding *f, double expected, double found, const char *unit_name) {
-    f->has_expected = f->has_found = true;
+    f->has_expected = isfinite(expected);
+    f->has_found = isfinite(found);
     f->expected = expected;
     f->found = found;
     f->unit = unit_name;

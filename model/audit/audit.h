@@ -21,7 +21,7 @@ extern const char *const AUDIT_OUTCOME_NAMES[]; /* "pass", "cannot_tell", "fail"
 
 /* How much hangs on a finding; the report lists the heaviest first. */
 typedef enum audit_weight {
-    WEIGHT_NOTE, /* a last digit, a gap in what is stated: the verdict does not hang on it alone */
+    WEIGHT_NOTE, /* a last digit that was cut, a gap in what is stated */
     WEIGHT_MINOR,
     WEIGHT_MAJOR
 } audit_weight;
@@ -61,6 +61,9 @@ typedef struct auditor {
     finding *list;
     size_t n, cap;
     bool full; /* memory budget spent: findings are missing */
+    /* by arm of the claim, worked out once: checks ask for them in loops */
+    struct implied_memo *implied;  /* facts.c */
+    struct account_memo *accounts; /* account.c */
 } auditor;
 
 /* Appends a statement and returns it to be filled further, before the next one is said; never NULL.
@@ -68,7 +71,7 @@ typedef struct auditor {
  * another. `about` and the text are copied, `check` is not. */
 finding *audit_say(auditor *a, rule_id rule, const char *check, audit_outcome outcome,
                    const char *about, unsigned origins, const char *why, ...) PRINTF_LIKE(7, 8);
-/* The numbers compared, in `unit`. */
+/* The numbers compared, in `unit`; one that is not finite is left out. */
 void audit_numbers(finding *f, double expected, double found, const char *unit);
 
 /* Adds to the sentence of what was said last. */
@@ -94,6 +97,7 @@ void check_formulas(auditor *a);
 void check_tokens(auditor *a);      /* check_tokens.c */
 void check_memory(auditor *a);      /* check_memory.c */
 void check_ceilings(auditor *a);    /* check_physics.c */
+void check_limits(auditor *a);      /* check_limits.c */
 void check_populations(auditor *a); /* check_population.c */
 void check_accounts(auditor *a);    /* check_account.c */
 void check_rates(auditor *a);       /* check_rates.c */

@@ -163,7 +163,7 @@ static const char *mixed_rates(auditor *a, const account *x, const claim_figure 
 
 static void check_total(auditor *a, const account *x, const claim_figure *f) {
     iv v = account_wall(x);
-    if (!v.ok || !x->decode_used) return;
+    if (!v.ok || !x->decode_used || !x->prefill_stated) return;
     bool ok = quantity_allows(&f->q, v.lo, v.hi);
     finding *say = audit_say(
         a, R_RATIO, "total", ok ? AUDIT_PASS : AUDIT_FAIL, f->name, v.origins | f->origin,
@@ -182,7 +182,7 @@ static void check_parts(auditor *a, const account *x) {
         const claim_figure *f = &c->figures[i];
         if (!claim_same_arm(f->arm, x->arm)) continue;
         if (f->metric == METRIC_WALL) check_total(a, x, f);
-        if (f->metric == METRIC_PREFILL_TIME && x->prefix_used && x->prefill.ok)
+        if (f->metric == METRIC_PREFILL_TIME && x->prefill.ok && x->prefill_stated)
             audit_follows(a, R_RATIO, "prefill-time", f->name, &f->q, x->prefill.v, x->prefill.lo,
                           x->prefill.hi, f->origin | x->prefill.origins,
                           "computed tokens / prefill rate");
@@ -201,7 +201,7 @@ static void check_wall_ratio(auditor *a, const ratio *r) {
         return;
     account x = account_of(a, r->num->arm), y = account_of(a, r->den->arm);
     iv nx = account_wall(&x), ny = account_wall(&y), v = iv_div(nx, ny);
-    if (!v.ok || !x.decode_used || !y.decode_used) return;
+    if (!v.ok || !x.decode_used || !y.decode_used || !x.prefill_stated || !y.prefill_stated) return;
     iv curve = account_curve_prefill(a, r->num->arm);
     bool ok = quantity_allows(&r->q, v.lo, v.hi);
     account xc = x;

@@ -13,17 +13,48 @@ static const char *name_of(auditor *a, const claim_figure *f) {
 /* ---- ratios ---- */
 
 /* What a printed per cent of two figures may mean: a share, a gain, a reduction. */
-static iv percent_meaning(const quantity *q, iv share) {
-    iv gain = share, cut = share;
-    gain.v -= 1, gain.lo -= 1, gain.hi -= 1;
-    cut.v = 1 - share.v, cut.lo = 1 - share.hi, cut.hi = 1 - share.lo;
-    const iv all[] = {share, gain, cut};
-    iv best = share;
-    for (size_t i = 0; i < 3; i++) {
+static iv percent_meaning(const ratio *r, iv share) {
+    const quantity *q = &r->q;
+    iv one = iv_exact(1, 0), over = iv_div(one, share);
+    iv gain = iv_sub(share, one), cut = iv_sub(one, share);
+    /* parts the other way round: a gain of a rate from two times */
+    iv gain_over = iv_sub(over, one), cut_over = iv_sub(one, over);
+    /* a name may call a share a reduction or a gain; more than the whole is none of either */
+    bool said = r->reading_printed || (r->reading != READ_ANY && share.v > 1);
+    const iv all[] = {said ? gain : share, gain, cut, said && over.ok ? gain_over : gain,
+                      said && over.ok ? cut_over : gain};
+    iv best = all[0];
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (quantity_allows(q, all[i].lo, all[i].hi)) return all[i];
         if (fabs(all[i].v - q->v) < fabs(best.v - q->v)) best = all[i];
     }
     return best;
+}
+
+/* What else two parts may give: per device (the efficiency of a scaling), the other way round (a
+ * speedup from new over old time), and, for parts of different kinds, in another multiple than the
+ * base units (ms a token, dollars a million). */
+static iv other_meaning(const ratio *r, iv v) {
+    const claim_figure *f = r->num, *g = r->den;
+    const char *const texts[] = {r->name, r->print};
+    bool linear = false;
+    for (size_t i = 0; i < 2; i++)
+        linear |= words_have(texts[i], "efficiency|linear|per gpu|per device|per card");
+    double devices = (double)f->gpus_n / (double)g->gpus_n;
+    if (linear && devices != 1) return iv_scale(v, 1 / devices);
+    iv over = iv_div(iv_exact(1, 0), v);
+    if (r->q.u->dim == DIM_RATIO && f->q.u->dim == DIM_TIME && g->q.u->dim == DIM_TIME && over.ok &&
+        quantity_allows(&r->q, over.lo, over.hi))
+        return over;
+    static const double MULTIPLES[] = {1e3,  1e-3,  1e6, 1e-6,    1e9,    1e-9,
+                                       3600, 3.6e6, 60,  0x1p-20, 0x1p-30};
+    for (size_t i = 0; f->q.u->dim != g->q.u->dim && r->q.u->dim == DIM_OTHER &&
+                       i < sizeof MULTIPLES / sizeof *MULTIPLES;
+         i++) {
+        iv x = iv_scale(v, MULTIPLES[i]);
+        if (quantity_allows(&r->q, x.lo, x.hi)) return x;
+    }
+    return v;
 }
 
 /* A ratio of two arms' computed tokens that does not follow may belong to another workload: one
@@ -59,7 +90,8 @@ void check_ratios(auditor *a) {
         if (r->q.bound && !(isfinite(v.lo) && isfinite(v.hi)))
             continue; /* of a bound: says nothing */
         bool percent = r->q.u->dim == DIM_FRAC;
-        if (percent) v = percent_meaning(&r->q, v);
+        if (!quantity_allows(&r->q, v.lo, v.hi)) v = other_meaning(r, v);
+        if (percent) v = percent_meaning(r, v);
         double scale = percent ? 100 : 1;
         const char *how = arena_printf(a->mem, "%s / %s = %s", say_in(a, r->num->q.v, r->num->q.u),
                                        say_in(a, r->den->q.v, r->den->q.u),
@@ -97,6 +129,7 @@ static iv output_rate_of_wall(auditor *a, const claim_figure *f, const char **ho
     iv tok = facts_run_output_tok(a->claim, f),
        wall = iv_figure(facts_beside(a->claim, f, METRIC_WALL));
     *how = how2(a, "# output tokens / # s of wall-clock", num(a, tok, ""), num(a, wall, ""));
+    if (facts_output_is_limit(a->claim, f)) tok.lo = 0;
     return iv_div(tok, wall);
 }
 
@@ -105,23 +138,30 @@ static iv decode_rate_of_time(auditor *a, const claim_figure *f, const char **ho
                        *t = facts_beside(a->claim, f, METRIC_DECODE_TIME);
     iv r = iv_div(iv_figure(n), iv_figure(t));
     if (!r.ok) return r;
-    /* the first token may be the prefill's: n - 1 tokens in the decode time */
-    iv less = iv_div(iv_add(iv_figure(n), iv_exact(-1, 0)), iv_figure(t));
-    bool first_apart = !quantity_allows(&f->q, r.lo, r.hi) &&
-                       quantity_allows(&f->q, less.lo, less.hi) && n->q.v < 200;
-    *how = how2(
-        a, first_apart ? "(# - 1) tokens / # (the first token is the prefill's)" : "# tokens / #",
-        say_num(a, n->q.v, ""), say_s(a, t->q.v));
+    /* the first token of each request may be the prefill's: n - requests in the decode time */
+    const claim *c = a->claim;
+    double requests = c->work.K > 0 && c->work.H > 0 ? (double)c->work.K * (double)c->work.H : 1;
+    iv less = iv_div(iv_add(iv_figure(n), iv_exact(-requests, 0)), iv_figure(t));
+    bool first_apart = !quantity_allows(&f->q, r.lo, r.hi) && less.ok && less.v > 0 &&
+                       quantity_allows(&f->q, less.lo, less.hi) && (requests > 1 || n->q.v < 200);
+    *how = how2(a, first_apart ? "# tokens behind each request's first / #" : "# tokens / #",
+                say_num(a, first_apart ? n->q.v - requests : n->q.v, ""), say_s(a, t->q.v));
     return first_apart ? less : r;
 }
 
 static iv prefill_rate_of_time(auditor *a, const claim_figure *f, const char **how) {
     const claim_figure *t = facts_beside(a->claim, f, METRIC_PREFILL_TIME);
+    const claim_figure *first = facts_beside(a->claim, f, METRIC_TTFT);
     const claim_figure *n = facts_beside(a->claim, f, METRIC_COMPUTED_TOK);
     if (!n) n = facts_beside(a->claim, f, METRIC_PROMPT_TOK);
     iv tok = iv_figure(n);
     if (!n && f->context_tok > 0) tok = iv_exact((double)f->context_tok, f->origin);
-    iv r = iv_div(tok, iv_figure(t));
+    iv r = iv_div(tok, iv_figure(t ? t : first));
+    if (!t && r.ok) { /* a first token takes a little more than its prefill */
+        r.lo *= 0.99, r.hi *= 1.01;
+        if (!quantity_allows(&f->q, r.lo, r.hi)) return iv_none();
+        t = first;
+    }
     if (r.ok) *how = how2(a, "# tokens / #", num(a, tok, ""), say_s(a, t->q.v));
     return r;
 }
@@ -136,7 +176,8 @@ static iv wall_of_parts(auditor *a, const claim_figure *f, const char **how) {
     *how = how2(a, "prefill # + decode #", say_s(a, p->q.v), say_s(a, d->q.v));
     /* idle time and a server's own time are no error: then the sum is a lower bound */
     bool more = facts_beside(c, f, METRIC_QUEUE_TIME) || c->terms_n > 0 ||
-                claim_number(c, "tool_latency_s tool_latency_ms tool_latency", 0) > 0;
+                claim_number(c, "tool_latency_s tool_latency_ms tool_latency", 0) > 0 ||
+                claim_number(c, "stagger_s start_stagger_s", 0) > 0;
     if (more) sum.hi = HUGE_VAL;
     return sum;
 }
@@ -217,20 +258,82 @@ static iv density(auditor *a, const claim_figure *f, const char **how) {
 
 static iv itl_of_rate(auditor *a, const claim_figure *f, const char **how) {
     const claim_figure *r = facts_beside(a->claim, f, METRIC_STREAM_RATE);
-    if (!r && f->streams_n <= 1) r = facts_beside(a->claim, f, METRIC_DECODE_RATE);
+    iv n = facts_streams(a->claim, f);
+    if (!r && (!n.ok || n.v == 1)) r = facts_beside(a->claim, f, METRIC_DECODE_RATE);
     if (!r || f->percentile_ppm || !claim_same_arm(r->arm, f->arm)) return iv_none();
     *how = how2(a, "# / # tok/s of one stream", "1", say_num(a, r->q.v, ""));
     return iv_div(iv_exact(1, 0), iv_figure(r));
 }
 
+/* Requests at once: what the cache has room for, or what latency and request rate imply. */
+static iv concurrency(auditor *a, const claim_figure *f, const char **how) {
+    static const char *const LIMIT = "max|maximum|peak|limit|target";
+    const claim *c = a->claim;
+    iv room = facts_kv_room_tok(c, f);
+    if (room.ok && f->context_tok > 0) {
+        *how = how2(a, "# tokens of cache / # tokens a request", num(a, room, ""),
+                    say_num(a, (double)f->context_tok, ""));
+        iv n = iv_scale(room, 1 / (double)f->context_tok);
+        if (f->q.v == floor(f->q.v)) n.lo = fmin(n.lo, floor(n.v));
+        return n;
+    }
+    const claim_figure *t = facts_beside(c, f, METRIC_LATENCY);
+    if (words_have(f->name, LIMIT) || words_have(f->conditions, LIMIT) || !t || t->percentile_ppm)
+        return iv_none();
+    iv wall = iv_figure(facts_beside(c, f, METRIC_WALL)),
+       rate = iv_div(iv_figure(facts_beside(c, f, METRIC_REQUESTS)), wall);
+    if (!rate.ok) rate = iv_figure(facts_beside(c, f, METRIC_REQUEST_RATE));
+    *how = how2(a, "# requests a second x # each", num(a, rate, ""), say_s(a, t->q.v));
+    iv n = iv_mul(rate, iv_figure(t));
+    n.lo *= 0.998; /* requests that were under way at the ends */
+    n.hi *= 1.002;
+    return n;
+}
+
+static iv input_rate(auditor *a, const claim_figure *f, const char **how) {
+    iv tok = iv_figure(facts_beside(a->claim, f, METRIC_PROMPT_TOK)),
+       wall = iv_figure(facts_beside(a->claim, f, METRIC_WALL));
+    *how = how2(a, "# prompt tokens / # s", num(a, tok, ""), num(a, wall, ""));
+    return iv_div(tok, wall);
+}
+
+/* Blocks of a cache times their size. */
+static iv kv_room(auditor *a, const claim_figure *f, const char **how) {
+    iv blocks = iv_figure(facts_beside(a->claim, f, METRIC_KV_BLOCKS));
+    double size =
+        claim_number(a->claim, "block_size_tokens tokens_per_block kv_block_size block_size", 0);
+    *how = how2(a, "# blocks of # tokens", num(a, blocks, ""), say_num(a, size, ""));
+    return size > 0 ? iv_scale(blocks, size) : iv_none();
+}
+
+static iv round_tok(auditor *a, const claim_figure *f, const char **how) {
+    iv n = iv_figure(facts_beside(a->claim, f, METRIC_MEAN_ACCEPTED));
+    iv tok = iv_add(n, iv_exact(1, 0));
+    if (!tok.ok) {
+        n = mean_accepted(a, f, how);
+        tok = iv_add(n, iv_exact(1, 0));
+        if (n.ok && quantity_allows(&f->q, n.lo, n.hi)) tok = n; /* counted without the target's */
+    }
+    *how = how2(a, "# accepted a round and one of the target itself#", num(a, n, ""), "");
+    return tok;
+}
+
 static iv latency_of_parts(auditor *a, const claim_figure *f, const char **how) {
     const claim *c = a->claim;
     if (f->percentile_ppm) return iv_none(); /* percentiles do not add */
-    const claim_figure *ttft = facts_beside(c, f, METRIC_TTFT),
-                       *itl = facts_beside(c, f, METRIC_ITL);
-    iv n = facts_output_tok(c, f);
+    const claim_figure *ttft = facts_beside(c, f, METRIC_TTFT), *itl = facts_tok_time(c, f);
+    iv n = iv_div(iv_figure(facts_beside(c, f, METRIC_OUTPUT_TOK)),
+                  iv_figure(facts_beside(c, f, METRIC_REQUESTS)));
+    if (!n.ok) n = facts_output_tok(c, f);
+    if (facts_output_is_limit(c, f)) n.lo = 1;
     iv gaps = iv_mul(iv_figure(itl), iv_add(n, iv_exact(-1, 0)));
+    if (n.ok && n.v != floor(n.v)) { /* answers of several lengths: a mean times a mean */
+        gaps.lo *= 0.8;
+        gaps.hi *= 1.2;
+    }
     iv r = iv_add(iv_figure(ttft), gaps);
+    r.lo *= 0.995; /* three means of their own, and the end of a stream takes a moment */
+    r.hi *= 1.005;
     if (r.ok)
         *how = how2(a, "first token # + later tokens #", say_s(a, ttft->q.v), say_s(a, gaps.v));
     return r;
@@ -273,6 +376,7 @@ static iv total_rate(auditor *a, const claim_figure *f, const char **how) {
     iv out = facts_run_output_tok(c, f), in = iv_figure(facts_beside(c, f, METRIC_PROMPT_TOK)),
        wall = iv_figure(facts_beside(c, f, METRIC_WALL));
     iv all = iv_add(in, out);
+    if (facts_output_is_limit(c, f)) all.lo = in.lo;
     *how = how2(a, "# prompt and output tokens / # s", num(a, all, ""), num(a, wall, ""));
     return iv_div(all, wall);
 }
@@ -289,7 +393,12 @@ static const identity IDENTITIES[] = {
     {"price", R_RATIO, METRIC_MONEY_PER_TOK, money_per_tok},
     {"reuse", R_RATIO, METRIC_REUSE_FRAC, reuse_fraction},
     {"density", R_MEMORY, METRIC_DENSITY, density},
+    {"rate", R_RATIO, METRIC_INPUT_RATE, input_rate},
     {"itl", R_RATIO, METRIC_ITL, itl_of_rate},
+    {"itl", R_RATIO, METRIC_TPOT, itl_of_rate},
+    {"room", R_CONSISTENCY, METRIC_KV_TOK, kv_room},
+    {"concurrency", R_RATIO, METRIC_CONCURRENCY, concurrency},
+    {"accepted", R_RATIO, METRIC_ROUND_TOK, round_tok},
     {"latency", R_RATIO, METRIC_LATENCY, latency_of_parts},
     {"requests", R_RATIO, METRIC_REQUEST_RATE, request_rate},
     {"energy", R_RATIO, METRIC_ENERGY_PER_TOK, energy_per_tok},
@@ -299,13 +408,18 @@ static const identity IDENTITIES[] = {
 
 /* Tokens per dollar that follow from tokens a second times 3,600 over dollars an hour are in the
  * unit that they claim. */
-static void price_unit(auditor *a, const claim_figure *f) {
+static void derived_unit(auditor *a, const claim_figure *f) {
+    if (f->metric == METRIC_TOK_PER_ENERGY)
+        audit_say(a, R_UNITS, "energy", AUDIT_PASS, name_of(a, f), f->origin,
+                  "tokens a second over watts gives %s: tokens per joule", f->q.u->name);
+    if (f->metric != METRIC_TOK_PER_MONEY) return;
     audit_say(a, R_UNITS, "price", AUDIT_PASS, name_of(a, f), f->origin,
               "rate x 3,600 s / price of an hour gives %s as the unit says", f->q.u->name);
 }
 
 void check_identities(auditor *a) {
     const claim *c = a->claim;
+    size_t hold = 0, fail = 0;
     for (size_t i = 0; i < c->figures_n; i++) {
         const claim_figure *f = &c->figures[i];
         for (size_t k = 0; k < sizeof IDENTITIES / sizeof *IDENTITIES; k++) {
@@ -316,9 +430,16 @@ void check_identities(auditor *a) {
             if (!v.ok || !isfinite(v.v)) continue;
             bool ok = audit_follows(a, id->rule, id->check, name_of(a, f), &f->q, v.v, v.lo, v.hi,
                                     v.origins | f->origin, how);
-            if (ok && f->metric == METRIC_TOK_PER_MONEY) price_unit(a, f);
+            if (ok) derived_unit(a, f);
+            hold += ok;
+            fail += !ok;
         }
     }
+    if (hold < 2 || fail > 0) return;
+    finding *say =
+        audit_say(a, R_CONSISTENCY, "identities", AUDIT_PASS, c->id, ORIGIN_PRINTED,
+                  "%zu printed figures follow from others beside them, none does not", hold);
+    audit_numbers(say, (double)hold, (double)hold, "figures");
 }
 
 /* ---- printed sums ---- */
@@ -375,7 +496,9 @@ static void say_formula(auditor *a, const formula *fm, const claim_figure *worst
 }
 
 static void check_formula(auditor *a, const formula *fm) {
+    enum { OTHERS_MAX = 8 }; /* named in the sentence */
     const claim *c = a->claim;
+    size_t others_n = 0;
     const claim_figure *worst = NULL;
     iv at_worst = iv_none();
     const char *others = "";
@@ -394,9 +517,11 @@ static void check_formula(auditor *a, const formula *fm) {
         if (worst) {
             const claim_figure *less = f->q.v > worst->q.v ? worst : f;
             iv at = less == f ? v : at_worst;
-            const char *s = arena_printf(a->mem, "%s; %s for %s, printed %s", others,
-                                         say_in(a, at.v, less->q.u), less->name,
-                                         say_in(a, less->q.v, less->q.u));
+            const char *s = others_n++ >= OTHERS_MAX
+                                ? NULL
+                                : arena_printf(a->mem, "%s; %s for %s, printed %s", others,
+                                               say_in(a, at.v, less->q.u), less->name,
+                                               say_in(a, less->q.v, less->q.u));
             if (s) others = s;
             if (less == f) continue;
         }

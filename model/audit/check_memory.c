@@ -11,41 +11,28 @@ static const double SAME_FRAC = 0.005;
 
 /* ---- KV cache ---- */
 
-/* How many letters and digits two names share from the start, punctuation and case apart. */
-static size_t common_start(const char *x, const char *y) {
-    size_t n = 0;
-    while (*x && *y) {
-        while (*x && strchr(" -_.()", *x)) x++;
-        while (*y && strchr(" -_.()", *y)) y++;
-        if (!*x || (*x | 32) != (*y | 32)) break;
-        x++, y++, n++;
-    }
-    return n;
+/* Bits of an element of the workload's cache, from what it says of its type. */
+static double workload_kv_bits(const claim *c) {
+    static const char *const KEYS =
+        "kv_quantisation kv_quantization kv_cache_dtype kv_dtype "
+        "kv_cache_type kv_type kv_precision cache_type kv_cache_precision";
+    const workload_fact *f = claim_fact(c, KEYS);
+    double bits = f ? words_kv_bits(f->text) : 0;
+    return bits > 0 ? bits : f && words_have(f->text, "none|no|off|unquantised") ? 16 : 0;
 }
 
-/* The variant that an arm's name begins like; else the model itself. */
-static const kv_shape *shape_of(const claim *c, const claim_figure *f) {
-    const kv_shape *best = NULL;
-    size_t most = 4;
-    for (size_t i = 0; f->arm && i < c->model.variants_n; i++) {
-        size_t n = common_start(f->arm, c->model.variants[i].name);
-        if (n > most) {
-            most = n;
-            best = &c->model.variants[i];
-        }
-    }
-    return best ? best : &c->model.shape;
-}
-
-/* KV bytes per token for `f`: a precision beside a KV figure is that of the cache. */
+/* KV bytes per token for `f`: a cache type beside the figure goes before that of the model. */
 static double per_tok(const claim *c, const claim_figure *f, bool all_layers) {
-    double bytes = claim_kv_bytes_per_tok(c, shape_of(c, f), all_layers);
-    if (f->weight_bits > 0 && c->model.kv_element_bytes > 0)
-        bytes *= f->weight_bits / 8 / c->model.kv_element_bytes;
-    return bytes;
+    double elements = claim_kv_elements_per_tok(facts_shape(c, f), all_layers);
+    if (f->kv_bits > 0) return elements * f->kv_bits / 8;
+    if (c->model.kv_element_bytes > 0) return elements * c->model.kv_element_bytes;
+    return elements * workload_kv_bits(c) / 8;
 }
 
+/* A KV cache is as large as the room that is printed beside it, else as its sequences need. */
 static double tokens_of(const claim *c, const claim_figure *f) {
+    iv room = facts_kv_room_tok(c, f);
+    if (room.ok) return room.v;
     double tok = f->context_tok > 0 ? (double)f->context_tok
                                     : claim_number(c, "context_tokens context_tok context ctx", 0);
     double n = f->streams_n > 0
@@ -87,6 +74,9 @@ static const char *explained(auditor *a, const claim_figure *f, double right, do
                                 say_num(a, printed * 1000, "MiB"));
     }
     *filed = R_MEMORY;
+    double plain = f->kv_bits > 0 && f->kv_bits < 16 ? right * 16 / f->kv_bits : 0;
+    if (plain > 0 && quantity_allows(&f->q, plain, plain))
+        return "the size of a cache that is not quantised";
     if (quantity_allows(&f->q, right / 2, right / 2)) return "half: one byte an element, or only K";
     if (quantity_allows(&f->q, right * 2, right * 2)) return "double: four bytes an element?";
     return NULL;
@@ -101,12 +91,20 @@ static void kv_finding(auditor *a, const claim_figure *f, double right, double a
                       shape_origins(a->claim, f), what);
         return;
     }
+    if (a->claim->model.sliding_window && f->q.hi > right && f->q.lo < all * (1 + SAME_FRAC))
+        return; /* windows come on top of the full-attention layers */
     const char *why = explained(a, f, right, all, &filed);
     finding *say =
         audit_say(a, filed, "kv-bytes", AUDIT_FAIL, f->name, shape_origins(a->claim, f),
                   "printed %s, the architecture gives %s (%s)%s%s", say_in(a, f->q.v, f->q.u),
                   say_in(a, right, f->q.u), what, why ? ": " : "", why ? why : "");
     audit_numbers(say, right / f->q.u->scale, f->q.v / f->q.u->scale, f->q.u->name);
+    const unit *other = unit_other_prefix(f->q.u);
+    if (filed != R_UNITS || !other) return;
+    say = audit_say(a, R_MEMORY, "kv-bytes", AUDIT_PASS, f->name, shape_origins(a->claim, f),
+                    "the label apart, the number follows from the architecture: %s (%s)",
+                    say_in(a, right, other), what);
+    audit_numbers(say, right / other->scale, f->q.v / f->q.u->scale, other->name);
 }
 
 /* KV figures that hold as printed and would not with the other kind of multiple settle the unit. */
@@ -134,6 +132,23 @@ static void check_kv(auditor *a, const claim_figure *f) {
                            : "2 x full-attention layers x KV heads x head dim x bytes an element";
     kv_finding(a, f, right * tok, all * tok, what ? what : "");
     check_unit(a, f, right * tok);
+}
+
+/* Weights and cache beside a total, or what is left of it: said when they add up, as either may
+ * hold more than is printed. */
+static void check_parts(auditor *a, const claim_figure *f) {
+    const claim *c = a->claim;
+    const claim_figure *w = facts_beside(c, f, METRIC_WEIGHTS_BYTES);
+    bool total = f->metric == METRIC_MEMORY_BYTES;
+    const claim_figure *g = facts_beside(c, f, total ? METRIC_KV_BYTES : METRIC_MEMORY_BYTES);
+    if (!w || !g) return;
+    iv v = total ? iv_add(iv_figure(w), iv_figure(g)) : iv_sub(iv_figure(g), iv_figure(w));
+    if (!quantity_allows(&f->q, v.lo, v.hi)) return;
+    finding *say =
+        audit_say(a, R_CONSISTENCY, "parts", AUDIT_PASS, f->name, v.origins | f->origin,
+                  total ? "weights %s + cache %s = %s" : "weights %s of %s leave %s",
+                  say_in(a, w->q.v, w->q.u), say_in(a, g->q.v, g->q.u), say_in(a, f->q.v, f->q.u));
+    audit_numbers(say, v.v / f->q.u->scale, f->q.v / f->q.u->scale, f->q.u->name);
 }
 
 /* "keys 128 + values 128" beside 256. */
@@ -258,6 +273,54 @@ static void fit_finding(auditor *a, const claim_figure *f, double fits, const ch
     audit_numbers(say, fits, f->q.v, "agents");
 }
 
+/* Memory that is left for KV when the weights are loaded, said so or worked out. */
+static double room_for_kv(auditor *a, const claim_figure *f, const claim_figure *budget) {
+    static const char *const KV = "kv|kv cache|cache|left|leaving|remaining|free|headroom|"
+                                  "after weights|available for";
+    const claim *c = a->claim;
+    const claim_chip *chip = facts_chip(a, f);
+    const claim_figure *w = facts_beside(c, f, METRIC_WEIGHTS_BYTES);
+    double weights = w ? w->q.v : c->model.weight_bytes;
+    if (budget && (!w || words_have(budget->name, KV) || words_have(budget->conditions, KV)))
+        return budget->q.v;
+    double memory = budget ? budget->q.v : chip ? chip->memory_bytes * (double)f->gpus_n : 0;
+    return memory > 0 && weights > 0 ? memory - weights : 0;
+}
+
+/* How many agents of so many tokens the memory holds: more are too many; fewer leave room that
+ * something unstated may need. */
+static void check_fit(auditor *a, const claim_figure *f, const claim_figure *budget) {
+    static const char *const CAPACITY =
+        "max|maximum|up to|capacity|fit|fits|supports|support|largest|hold|holds|most|limit";
+    const claim *c = a->claim;
+    const claim_figure *k = facts_beside(c, f, METRIC_KV_BYTES_PER_TOK);
+    const claim_chip *chip = facts_chip(a, f);
+    bool capacity =
+        f->metric_stated || words_have(f->name, CAPACITY) || words_have(f->conditions, CAPACITY);
+    double left = room_for_kv(a, f, budget), kv = k ? k->q.v : per_tok(c, f, false);
+    double tok = f->context_tok > 0
+                     ? (double)f->context_tok
+                     : claim_number(c, "tokens_per_agent context_tokens context_tok", 0);
+    if (left <= 0 || kv <= 0 || tok <= 0 || c->model.weights_guessed || !(budget || capacity))
+        return;
+    double fits = floor(floor(left / kv) / tok);
+    const char *how =
+        arena_printf(a->mem, "%s of KV at %s bytes a token (%s tokens), %s tokens an agent",
+                     say_num(a, left / 0x1p30, "GiB"), say_num(a, kv, ""),
+                     say_num(a, floor(left / kv), ""), say_num(a, tok, ""));
+    /* a device's own memory is what its maker calls GB, and something else needs some of it */
+    bool within = !budget && !(chip && chip->memory_exact) &&
+                  f->q.v <= floor(left * 0x1p30 / 1e9 / kv / tok) && f->q.v > fits / 2;
+    if (!within || quantity_allows(&f->q, fits, fits)) {
+        fit_finding(a, f, fits, how ? how : "", f->origin | shape_origins(c, f));
+        return;
+    }
+    finding *say = audit_say(a, R_MEMORY, "agents-fit", AUDIT_PASS, f->name,
+                             f->origin | shape_origins(c, f), "printed %s, %s holds about %s",
+                             say_num(a, f->q.v, ""), how ? how : "", say_num(a, fits, ""));
+    audit_numbers(say, fits, f->q.v, "agents");
+}
+
 static void check_agents_max(auditor *a, const claim_figure *f) {
     const claim *c = a->claim;
     const claim_figure *budget = facts_beside(c, f, METRIC_BUDGET_BYTES);
@@ -271,23 +334,7 @@ static void check_agents_max(auditor *a, const claim_figure *f) {
                     f->origin | fm->origin | budget->origin);
         return;
     }
-    const claim_figure *w = facts_beside(c, f, METRIC_WEIGHTS_BYTES),
-                       *k = facts_beside(c, f, METRIC_KV_BYTES_PER_TOK);
-    const claim_chip *chip = facts_chip(a, f);
-    double memory = budget ? budget->q.v : chip ? chip->memory_bytes : 0;
-    double weights = w ? w->q.v : c->model.weight_bytes, kv = k ? k->q.v : per_tok(c, f, false);
-    double tok = f->context_tok > 0
-                     ? (double)f->context_tok
-                     : claim_number(c, "tokens_per_agent context_tokens context_tok", 0);
-    if (memory <= 0 || kv <= 0 || tok <= 0 || c->model.weights_guessed) return;
-    if (!budget && weights <= 0) return;
-    double left = memory - (budget && !w ? 0 : weights);
-    const char *how =
-        arena_printf(a->mem, "%s of KV at %s bytes a token (%s tokens), %s tokens an agent",
-                     say_num(a, left / 0x1p30, "GiB"), say_num(a, kv, ""),
-                     say_num(a, floor(left / kv), ""), say_num(a, tok, ""));
-    fit_finding(a, f, fmax(0, floor(floor(left / kv) / tok)), how ? how : "",
-                f->origin | shape_origins(c, f));
+    check_fit(a, f, budget);
 }
 
 /* ---- what a device holds ---- */
@@ -302,11 +349,24 @@ static bool said_before(const auditor *a, const claim_figure *f, double bytes) {
     return false;
 }
 
+/* Is a part of the weights said to lie elsewhere than on the device? */
+static bool offloaded(const claim *c, const claim_figure *f) {
+    static const char *const WORDS =
+        "offload|offloaded|offloading|cpu moe|n cpu moe|ncmoe|ngl|gpu layers|n gpu layers|"
+        "system ram|host memory|nvme|ssd|hybrid cpu|partial";
+    const char *const texts[] = {f->name, f->arm, f->conditions, c->kind, c->title};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (words_have(texts[i], WORDS)) return true;
+    for (size_t i = 0; i < c->facts_n; i++)
+        if (words_have(c->facts[i].text, WORDS) || words_have(c->facts[i].key, WORDS)) return true;
+    return false;
+}
+
 static void check_capacity(auditor *a, const claim_figure *f) {
     bool unstated, rate = f->q.u->dim == DIM_TOK_S && f->metric != METRIC_CEILING_RATE;
     const claim_chip *chip = facts_chip(a, f);
-    if (!rate || !chip || chip->memory_bytes <= 0) return;
     const claim *c = a->claim;
+    if (!rate || !chip || chip->memory_bytes <= 0 || offloaded(c, f)) return;
     iv bytes = facts_pass_bytes(c, f, &unstated);
     if (c->model.active_params > 0 || unstated || !bytes.ok) return; /* not the whole model */
     double room = chip->memory_bytes * (double)f->gpus_n;
@@ -323,10 +383,12 @@ static void check_capacity(auditor *a, const claim_figure *f) {
 static void check_weights(auditor *a, const claim_figure *f) {
     const claim *c = a->claim;
     double bits = f->weight_bits > 0 ? f->weight_bits : words_precision_bits(c->model.quant);
+    if (bits == 0) bits = words_precision_bits(c->model.name);
     double right = c->model.params * bits / 8;
-    if (right <= 0) return;
-    double off = f->q.v / right - 1;
-    bool ok = fabs(off) <= 0.15;
+    if (right <= 0 || f->model || facts_shape(c, f) != &c->model.shape) return;
+    /* embeddings, and whatever a recipe leaves alone, keep their 16 bits */
+    double off = f->q.v / right - 1, kept = bits < 16 ? 0.15 * (16 - bits) / bits : 0;
+    bool ok = off >= -0.15 && off <= 0.15 + kept;
     finding *say =
         audit_say(a, R_MEMORY, "weights", ok ? AUDIT_PASS : AUDIT_FAIL, f->name,
                   f->origin | c->model.origin, "printed %s, %s parameters x %s bits are %s",
@@ -341,6 +403,7 @@ void check_memory(auditor *a) {
         const claim_figure *f = &c->figures[i];
         if (f->metric == METRIC_KV_BYTES || f->metric == METRIC_KV_BYTES_PER_TOK) check_kv(a, f);
         if (f->metric == METRIC_KV_BYTES) check_keys_values(a, f);
+        if (f->metric == METRIC_MEMORY_BYTES || f->metric == METRIC_BUDGET_BYTES) check_parts(a, f);
         if (f->metric == METRIC_SAVED_BYTES) check_saved(a, f);
         if (f->metric == METRIC_SAVED_BYTES) check_difference(a, f);
         if (f->metric == METRIC_AGENTS_MAX) check_agents_max(a, f);

@@ -8,25 +8,49 @@
 
 /* ---- decode against bandwidth ---- */
 
-static bool speculative(const claim *c) {
-    static const char *const WORDS = "speculative|speculation|draft|drafter|mtp|eagle|lookahead";
-    const workload_fact *f = claim_fact(c, "speculation speculative");
-    if (f && f->text && words_have(f->text, "none|off|no|not mentioned")) return false;
-    return words_have(c->kind, WORDS) || words_have(c->title, WORDS) ||
-           claim_fact(c, "block_size draft_tokens num_speculative_tokens");
+static const char *const DRAFT_WORDS =
+    "speculative|speculation|draft|drafter|drafting|mtp|eagle|eagle3|medusa|lookahead|ngram|n gram|"
+    "prompt lookup|suffix decoding|spec decode|spec decoding|dflash|nextn|assisted";
+static const char *const PLAIN_WORDS =
+    "baseline|vanilla|no speculation|without speculation|no draft|without draft|no spec|plain|"
+    "autoregressive|target only|spec off|mtp off";
+
+bool physics_speculative(const claim *c, const claim_figure *f) {
+    const char *const own[] = {f->name, f->arm, f->conditions};
+    for (size_t i = 0; i < 3; i++)
+        if (words_have(own[i], PLAIN_WORDS)) return false;
+    const workload_fact *w = claim_fact(c, "speculation speculative");
+    if (w && w->text && words_have(w->text, "none|off|no|not mentioned")) return false;
+    const char *const texts[] = {f->name, f->arm, f->conditions, c->kind, c->title, c->model.name};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (words_have(texts[i], DRAFT_WORDS)) return true;
+    for (size_t i = 0; i < c->facts_n; i++)
+        if (words_have(c->facts[i].text, DRAFT_WORDS)) return true;
+    return w || claim_fact(c, "draft_tokens num_speculative_tokens draft_block") ||
+           (claim_fact(c, "block_size") && facts_beside(c, f, METRIC_ROUNDS));
+}
+
+iv physics_round_tok(const claim *c, const claim_figure *f) {
+    iv tok = iv_figure(facts_beside(c, f, METRIC_ROUND_TOK));
+    if (tok.ok) return tok;
+    tok = iv_add(iv_figure(facts_beside(c, f, METRIC_MEAN_ACCEPTED)), iv_exact(1, 0));
+    if (tok.ok) return tok;
+    double block = claim_number(c, "block_size draft_block", 0),
+           drafted = claim_number(c, "draft_tokens num_speculative_tokens draft_n",
+                                  block > 1 ? block - 1 : 0);
+    return drafted > 0 ? iv_exact(drafted + 1, ORIGIN_PRINTED) : iv_none();
 }
 
 static bool is_decode_rate(metric m) {
     return m == METRIC_DECODE_RATE || m == METRIC_OUTPUT_RATE || m == METRIC_STREAM_RATE;
 }
 
-/* Passes over the weights in a second for a decode rate: one a token of one stream, one for all
- * streams together. */
-static iv passes_s(const claim *c, const claim_figure *f) {
-    double n = f->streams_n > 0 ? (double)f->streams_n
-                                : claim_number(c, "batch batch_size streams concurrency K", 1);
-    if (f->metric == METRIC_STREAM_RATE) n = 1;
-    return n >= 1 ? iv_scale(iv_figure(f), 1 / n) : iv_none();
+/* Rates of one sequence, whatever the workload does not say. */
+static bool says_decode(const claim_figure *f) {
+    static const char *const WORDS =
+        "decode|decoding|generation|eval|tg|tg32|tg64|tg128|tg256|tg512";
+    return words_have(f->name, WORDS) || words_have(f->conditions, WORDS) ||
+           f->metric == METRIC_STREAM_RATE;
 }
 
 typedef struct stream {
@@ -34,18 +58,27 @@ typedef struct stream {
     audit_outcome outcome;
     iv need_bytes_s;
     double ceiling_bytes_s, bytes;
-    bool unstated;
+    bool unstated, one; /* one: nothing says how many sequences ran */
 } stream;
+
+/* Passes over the weights in a second for a decode rate: one a token of one stream, one for all
+ * streams together, one for a round of a draft. */
+static iv passes_s(const claim *c, const claim_figure *f, stream *s) {
+    iv n = facts_streams(c, f);
+    s->one = !n.ok && !says_decode(f);
+    if (n.ok && n.v < 1) return iv_none();
+    iv passes = iv_scale(iv_figure(f), n.ok ? 1 / n.v : 1);
+    return physics_speculative(c, f) ? iv_div(passes, physics_round_tok(c, f)) : passes;
+}
 
 /* The weight stream that a decode rate needs against the bandwidth of its devices. */
 static stream weight_stream(auditor *a, const claim_figure *f) {
     const claim *c = a->claim;
     stream s = {.known = false};
     const claim_chip *chip = facts_chip(a, f);
-    if (!is_decode_rate(f->metric) || !chip || chip->mem_bw_bytes_s <= 0 || speculative(c))
-        return s;
+    if (!is_decode_rate(f->metric) || !chip || chip->mem_bw_bytes_s <= 0) return s;
     iv bytes = facts_pass_bytes(c, f, &s.unstated);
-    s.need_bytes_s = iv_mul(passes_s(c, f), bytes);
+    s.need_bytes_s = iv_mul(passes_s(c, f, &s), bytes);
     if (!s.need_bytes_s.ok) return s;
     s.known = true;
     s.bytes = bytes.v;
@@ -54,6 +87,10 @@ static stream weight_stream(auditor *a, const claim_figure *f) {
     s.outcome = s.need_bytes_s.lo > s.ceiling_bytes_s   ? AUDIT_FAIL
                 : s.need_bytes_s.hi > s.ceiling_bytes_s ? AUDIT_CANNOT_TELL
                                                         : AUDIT_PASS;
+    if (s.one && s.outcome != AUDIT_PASS) { /* several sequences would explain it */
+        s.outcome = AUDIT_CANNOT_TELL;
+        s.known = f->metric == METRIC_DECODE_RATE;
+    }
     return s;
 }
 
@@ -73,7 +110,10 @@ static void say_stream(auditor *a, const claim_figure *f, const stream *s) {
         say_in(a, f->q.v, f->q.u), say_num(a, s->need_bytes_s.v / 1e9, "GB/s"), which,
         many ? many : "", say_num(a, s->ceiling_bytes_s / 1e9, "GB/s"),
         say_num(a, s->bytes / 1e9, "GB"), say_num(a, top, "passes/s"),
-        s->outcome == AUDIT_CANNOT_TELL ? ": too close to tell" : "");
+        s->outcome != AUDIT_CANNOT_TELL ? ""
+        : s->one ? ": possible with several sequences at once; how many ran is not stated"
+                 : ": too close to tell");
+    if (s->outcome == AUDIT_CANNOT_TELL && s->one) say->weight = WEIGHT_MAJOR;
     audit_numbers(say, s->ceiling_bytes_s / 1e9, s->need_bytes_s.v / 1e9, "GB/s");
     if (s->outcome == AUDIT_PASS) {
         say = audit_say(a, R_ROOFLINE, "bandwidth", AUDIT_PASS, label(a, f),
@@ -150,6 +190,9 @@ static void check_ceiling_figure(auditor *a, const claim_figure *f) {
                   say_num(a, chip->mem_bw_bytes_s / 1e9, "GB/s"), say_num(a, bytes.v, ""),
                   say_num(a, v, "tok/s"));
     audit_numbers(say, v, f->q.v, "tok/s");
+    if (ok)
+        audit_say(a, R_FLOOR, "ceiling", AUDIT_PASS, label(a, f), f->origin | chip->origin,
+                  "%s is the ceiling itself, as printed", say_in(a, f->q.v, f->q.u));
 }
 
 /* A first token takes at least one pass over the weights, however much of the prompt is cached: at
@@ -179,26 +222,48 @@ static void check_first_token(auditor *a, const claim_figure *f) {
 
 /* ---- prefill against arithmetic ---- */
 
+/* Operations a second of the chip in eight-bit arithmetic, for weights of eight bits or less;
+ * kernels that convert to it reach it with four-bit files too. 0: 16-bit weights, or no such units.
+ */
+static double small_flop_s(auditor *a, const claim_figure *f, const claim_chip *chip) {
+    const claim *c = a->claim;
+    const hardware *h = hardware_find(a->chips, chip->name);
+    double bits = f->weight_bits > 0 ? f->weight_bits : words_precision_bits(c->model.quant);
+    if (bits <= 0) bits = words_precision_bits(c->model.name);
+    double bytes = c->model.weight_bytes, params = c->model.params;
+    if (bits <= 0 && params > 0 && bytes > 0) bits = bytes * 8 / params;
+    if (bits <= 0 || bits >= 12 || !h) return 0;
+    return h->int8_op_s;
+}
+
 /* Two operations a parameter and token; attention comes on top, so this is a lower bound. */
 static void check_flops(auditor *a, const claim_figure *f, iv rate, const char *what) {
+    static const double SLACK_FRAC = 0.05; /* boost clocks, parameters without embeddings */
     const claim *c = a->claim;
     const claim_chip *chip = facts_chip(a, f);
-    double params = c->model.active_params > 0 ? c->model.active_params : c->model.params;
-    if (!rate.ok || !chip || chip->fp16_flop_s <= 0 || params <= 0 || f->model) return;
+    double params = facts_active_params(c, f);
+    bool reused =
+        f->warm || words_have(f->name, "effective") || words_have(f->conditions, "effective");
+    if (!rate.ok || !chip || chip->fp16_flop_s <= 0 || params <= 0 || f->model || reused) return;
     iv need = iv_scale(rate, 2 * params);
-    double ceiling = chip->fp16_flop_s * (double)f->gpus_n, slack = chip->flop_uncertainty_frac;
+    double n = (double)f->gpus_n, ceiling = chip->fp16_flop_s * n;
+    double slack = fmax(chip->flop_uncertainty_frac, SLACK_FRAC);
     audit_outcome o = need.lo > ceiling * (1 + slack) ? AUDIT_FAIL
                       : need.hi > ceiling             ? AUDIT_CANNOT_TELL
                                                       : AUDIT_PASS;
-    if (o == AUDIT_FAIL && words_precision_bits(f->conditions) == 8 && need.lo < ceiling * 2)
-        o = AUDIT_CANNOT_TELL; /* eight-bit arithmetic runs at up to twice the fp16 rate */
+    double small = o == AUDIT_PASS ? 0 : small_flop_s(a, f, chip) * n;
+    if (small > ceiling && need.hi <= small) {
+        o = AUDIT_PASS;
+        ceiling = small;
+    }
     finding *say = audit_say(
         a, R_ROOFLINE, "flops", o, label(a, f), need.origins | chip->origin | c->model.origin,
         "%s is %s of prefill, at 2 x %s parameters a token %s; the ceiling of "
-        "%s is %s%s",
+        "%s is %s%s%s",
         what, say_num(a, rate.v, "tok/s"), say_num(a, params / 1e9, "billion"),
         say_num(a, need.v / 1e12, "TFLOP/s"), chip->name, say_num(a, ceiling / 1e12, "TFLOP/s"),
-        o == AUDIT_CANNOT_TELL && slack > 0 ? ", known to a few per cent only" : "");
+        small > 0 && ceiling == small ? " in eight-bit arithmetic" : "",
+        o == AUDIT_CANNOT_TELL ? ", known to a few per cent only" : "");
     if (o == AUDIT_CANNOT_TELL) say->weight = WEIGHT_MAJOR;
     audit_numbers(say, ceiling / 1e12, need.v / 1e12, "TFLOP/s");
 }

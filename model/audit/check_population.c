@@ -37,7 +37,7 @@ static bool waits_too_long(const claim_figure *f, int64_t n, double budget_s, do
 static bool too_fast_for_prefix(auditor *a, const claim_figure *f, double *least_s) {
     const claim *c = a->claim;
     const claim_chip *chip = facts_chip(a, f);
-    double params = c->model.active_params > 0 ? c->model.active_params : c->model.params;
+    double params = facts_active_params(c, f);
     size_t at_most = stat_rank((size_t)c->work.K, f->percentile_ppm) + 1;
     bool all = at_most == (size_t)c->work.K; /* no first turn lies above */
     if (!chip || chip->fp16_flop_s <= 0 || params <= 0 || !all) return false;
@@ -61,7 +61,7 @@ static void narrow(auditor *a, const claim_figure *f, const claim_figure *wall, 
         int64_t n = population_size(&c->work, POPS[i]);
         if (n <= 0) p->pops &= ~POPS[i];
         if (n <= 0 || !(p->pops & POPS[i])) continue;
-        if (waits_too_long(f, n, budget, &least)) {
+        if (wall && waits_too_long(f, n, budget, &least)) {
             p->pops &= ~POPS[i];
             const char *s = arena_printf(
                 a->mem,
@@ -74,7 +74,7 @@ static void narrow(auditor *a, const claim_figure *f, const claim_figure *wall, 
     }
     if ((p->pops & POP_COLD) && c->work.P > 0 && too_fast_for_prefix(a, f, &least)) {
         p->pops &= ~POP_COLD;
-        p->origins |= f->origin | c->model.origin;
+        p->origins |= f->origin | c->model.origin | facts_chip(a, f)->origin;
         const char *s =
             arena_printf(a->mem,
                          "a first turn that computes %s prefix tokens takes at least %s, %s is "
@@ -129,13 +129,13 @@ static void compare_arms(auditor *a, const arm_population *x, const arm_populati
 
 static void check_turns(auditor *a) {
     const claim *c = a->claim;
-    if (!c->has_workload) return;
+    arm_population *p = ARENA_ARRAY(a->mem, arm_population, c->arms_n);
+    if (!p) a->full = true;
+    if (!p || !c->has_workload) return;
+    for (size_t i = 0; i < c->arms_n; i++) p[i] = population_of(a, c->arms[i].name);
     for (size_t i = 0; i < c->arms_n; i++)
-        for (size_t k = i + 1; k < c->arms_n; k++) {
-            arm_population x = population_of(a, c->arms[i].name),
-                           y = population_of(a, c->arms[k].name);
-            if (x.pops && y.pops) compare_arms(a, &x, &y);
-        }
+        for (size_t k = i + 1; k < c->arms_n; k++)
+            if (p[i].pops && p[k].pops) compare_arms(a, &p[i], &p[k]);
 }
 
 /* ---- first token or last ---- */
@@ -201,11 +201,24 @@ static spread spread_of(const claim *c, const claim_figure *first) {
     return s;
 }
 
+/* Is `f` the one with the fewest streams, of its arm and percentile? */
+static bool is_lowest(const claim *c, const claim_figure *f) {
+    for (size_t i = 0; i < c->figures_n; i++) {
+        const claim_figure *g = &c->figures[i];
+        bool beside = g->metric == METRIC_TTFT && g->streams_n > 0 &&
+                      claim_same_arm(g->arm, f->arm) && g->percentile_ppm == f->percentile_ppm;
+        if (beside && (g->streams_n < f->streams_n || (g->streams_n == f->streams_n && g < f)))
+            return false;
+    }
+    return true;
+}
+
 static void check_flat(auditor *a, const claim_figure *f) {
     static const double FLAT_FRAC = 0.01;
     const claim *c = a->claim;
+    if (!is_lowest(c, f)) return;
     spread s = spread_of(c, f);
-    if (f != s.lo || s.n < 3 || s.t_hi > s.t_lo * (1 + FLAT_FRAC)) return;
+    if (s.n < 3 || s.t_hi > s.t_lo * (1 + FLAT_FRAC)) return;
     double requests = claim_number(c, "requests requests_n num_prompts", 0);
     bool other_work = s.work_hi > 1.5 * s.work_lo;
     bool held_back = requests > (double)s.lo->streams_n && s.hi->streams_n > 2 * s.lo->streams_n;
@@ -248,13 +261,23 @@ static void check_streams(auditor *a, const claim_figure *f) {
     bool windows = all.ok && quantity_allows(&f->q, all.lo, all.hi);
     bool plain = quantity_allows(&f->q, most.lo, most.hi);
     bool below = f->q.v < most.hi && !all.ok;
+    /* the wait that the two rates imply when none is printed */
+    double left = tok.ok && f->q.v > 0 ? n.v * tok.v / f->q.v - run.v : -1;
+    bool waits = below && left > 0 && left < run.v / 2;
     iv say_v = windows || all.ok ? all : most;
-    audit_outcome o = windows || plain ? AUDIT_PASS : below ? AUDIT_CANNOT_TELL : AUDIT_FAIL;
+    /* more than all streams have is impossible; somewhat less is what stragglers leave */
+    bool above = f->q.lo > most.hi * 1.01, near = all.ok && fabs(f->q.v / all.v - 1) < 0.1;
+    bool far_below = all.ok && f->q.v < all.v / 2;
+    audit_outcome o = above || far_below                  ? AUDIT_FAIL
+                      : windows || plain || waits || near ? AUDIT_PASS
+                                                          : AUDIT_CANNOT_TELL;
     finding *say = audit_say(
         a, R_POPULATION, "aggregate", o, f->name, say_v.origins | f->origin | one->origin,
         windows ? "printed %s for all, %s streams of %s a stream with the first-token wait counted "
                   "give %s"
         : plain ? "printed %s for all, %s streams of %s a stream are %s"
+        : waits ? "printed %s for all, %s streams of %s a stream are %s at most: waiting for first "
+                  "tokens explains the rest"
                 : "printed %s for all, %s streams of %s a stream give %s",
         say_in(a, f->q.v, f->q.u), say_num(a, n.v, ""), say_in(a, one->q.v, one->q.u),
         say_num(a, windows || all.ok ? all.v : most.v, "tok/s"));
@@ -263,7 +286,7 @@ static void check_streams(auditor *a, const claim_figure *f) {
 
 /* An aggregate and a time per token of one request say how many ran together. */
 static void check_together(auditor *a, const claim_figure *f) {
-    const claim_figure *itl = facts_beside(a->claim, f, METRIC_ITL);
+    const claim_figure *itl = facts_tok_time(a->claim, f);
     if (!itl || f->metric != METRIC_OUTPUT_RATE || !claim_same_arm(itl->arm, f->arm)) return;
     double n = f->q.v * itl->q.v, each = 1 / itl->q.v;
     bool known = f->streams_n > 0;
@@ -286,21 +309,58 @@ static void check_together(auditor *a, const claim_figure *f) {
     audit_numbers(say, each, f->q.v, "tok/s");
 }
 
+/* ---- the rate of a whole request ---- */
+
+/* Does anything beside `f` say that a request is more than its decode? */
+static bool more_than_decode(const claim *c, const claim_figure *f, const claim_figure *whole) {
+    const claim_figure *d = facts_beside(c, f, METRIC_DECODE_TIME),
+                       *faster = facts_beside(c, f, METRIC_DECODE_RATE);
+    static const metric BEFORE[] = {METRIC_TTFT, METRIC_PREFILL_TIME};
+    for (size_t i = 0; i < 2; i++) {
+        const claim_figure *t = facts_beside(c, f, BEFORE[i]);
+        if (t && claim_same_arm(t->arm, f->arm) && t->q.lo > whole->q.step) return true;
+    }
+    return (d && claim_same_arm(d->arm, f->arm) && d->q.hi < whole->q.lo) ||
+           (faster && claim_same_arm(faster->arm, f->arm) && faster->q.lo > f->q.hi);
+}
+
+/* All output tokens over all of the time is no decode rate: prefill and waiting are in it. */
+static void check_whole_request(auditor *a, const claim_figure *f) {
+    const claim *c = a->claim;
+    const claim_figure *whole = facts_beside(c, f, METRIC_LATENCY),
+                       *n = facts_beside(c, f, METRIC_OUTPUT_TOK);
+    if (!whole) whole = facts_beside(c, f, METRIC_WALL);
+    if (f->metric != METRIC_DECODE_RATE || !whole || !n || !claim_same_arm(whole->arm, f->arm))
+        return;
+    iv all = iv_div(iv_figure(n), iv_figure(whole));
+    if (!all.ok || !isfinite(all.hi) || !quantity_allows(&f->q, all.lo, all.hi) ||
+        !more_than_decode(c, f, whole))
+        return;
+    finding *say =
+        audit_say(a, R_POPULATION, "whole-request", AUDIT_FAIL, f->name, all.origins | f->origin,
+                  "%s is %s tokens over the whole %s, prefill and waiting included: no decode rate",
+                  say_in(a, f->q.v, f->q.u), say_num(a, n->q.v, ""), say_s(a, whole->q.v));
+    say->has_found = true;
+    say->found = f->q.v;
+    say->unit = "tok/s";
+}
+
 /* ---- a latency that is bought with throughput ---- */
 
 typedef struct arm_range {
     const char *arm;
+    const claim_figure *first;
     iv ttft, rate;
 } arm_range;
 
-static arm_range range_of(const claim *c, const char *arm_name) {
-    arm_range r = {.arm = arm_name};
+static arm_range range_of(const claim *c, const claim_figure *first) {
+    arm_range r = {.arm = first->arm, .first = first};
     for (size_t i = 0; i < c->figures_n; i++) {
         const claim_figure *f = &c->figures[i];
         iv *into = f->metric == METRIC_TTFT          ? &r.ttft
                    : f->metric == METRIC_OUTPUT_RATE ? &r.rate
                                                      : NULL;
-        if (!into || !f->arm || strcmp(f->arm, arm_name) != 0) continue;
+        if (!into || !f->arm || strcmp(f->arm, r.arm) != 0) continue;
         if (!into->ok)
             *into = iv_figure(f);
         else {
@@ -322,27 +382,31 @@ static bool suspect(const auditor *a) {
 /* A trade-off is no fault; one that rests on figures of different events is. */
 static void check_trade(auditor *a) {
     const claim *c = a->claim;
-    for (size_t i = 0; i < c->figures_n; i++)
-        for (size_t k = 0; k < c->figures_n; k++) {
-            const claim_figure *f = &c->figures[i], *g = &c->figures[k];
-            bool first = f->metric == METRIC_TTFT && g->metric == METRIC_TTFT && f->arm && g->arm;
-            for (size_t j = 0; first && j < i; j++)
-                first = !(c->figures[j].metric == METRIC_TTFT &&
-                          claim_same_arm(c->figures[j].arm, f->arm));
-            for (size_t j = 0; first && j < k; j++)
-                first = !(c->figures[j].metric == METRIC_TTFT &&
-                          claim_same_arm(c->figures[j].arm, g->arm));
-            if (!first || strcmp(f->arm, g->arm) == 0) continue;
-            arm_range x = range_of(c, f->arm), y = range_of(c, g->arm);
-            if (!x.rate.ok || !y.rate.ok || x.ttft.hi >= y.ttft.lo || x.rate.hi >= y.rate.lo)
+    arm_range *ranges = ARENA_ARRAY(a->mem, arm_range, c->figures_n);
+    size_t n = 0;
+    if (!ranges) {
+        a->full = true;
+        return;
+    }
+    for (size_t i = 0; i < c->figures_n; i++) { /* of every arm that has a TTFT, once */
+        const claim_figure *f = &c->figures[i];
+        bool first = f->metric == METRIC_TTFT && f->arm;
+        for (size_t j = 0; first && j < n; j++) first = strcmp(ranges[j].arm, f->arm) != 0;
+        if (first) ranges[n++] = range_of(c, f);
+    }
+    audit_outcome o = suspect(a) ? AUDIT_FAIL : AUDIT_CANNOT_TELL;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < n; k++) {
+            arm_range x = ranges[i], y = ranges[k];
+            if (i == k || !x.rate.ok || !y.rate.ok || x.ttft.hi >= y.ttft.lo ||
+                x.rate.hi >= y.rate.lo)
                 continue;
-            audit_outcome o = suspect(a) ? AUDIT_FAIL : AUDIT_CANNOT_TELL;
             finding *say = audit_say(
-                a, R_CONDITIONS, "trade", o, f->arm,
-                f->origin | g->origin | x.rate.origins | y.rate.origins,
+                a, R_CONDITIONS, "trade", o, x.arm,
+                x.first->origin | y.first->origin | x.rate.origins | y.rate.origins,
                 "%s has the lower TTFT (%s against %s) and the lower throughput (%s to %s against "
                 "%s to %s): a reading of latency alone hides it",
-                f->arm, say_s(a, x.ttft.hi), say_s(a, y.ttft.lo), say_num(a, x.rate.lo, ""),
+                x.arm, say_s(a, x.ttft.hi), say_s(a, y.ttft.lo), say_num(a, x.rate.lo, ""),
                 say_num(a, x.rate.hi, "tok/s"), say_num(a, y.rate.lo, ""),
                 say_num(a, y.rate.hi, "tok/s"));
             audit_numbers(say, y.rate.v, x.rate.v, "tok/s");
@@ -393,6 +457,7 @@ static void check_saturated(auditor *a) {
 
 static bool same_statistic(const claim_figure *f, const claim_figure *g) {
     static const char *const MEAN = "mean|average|avg";
+    if (f->warm != g->warm || f->cold != g->cold) return false;
     if (f->percentile_ppm || g->percentile_ppm) return f->percentile_ppm == g->percentile_ppm;
     return words_have(f->name, MEAN) && words_have(g->name, MEAN);
 }
@@ -426,17 +491,35 @@ static void check_queue_beside_wall(auditor *a, const claim_figure *f) {
     audit_numbers(say, 0, f->q.v, "s");
 }
 
+/* A time of nothing was not taken: the answer came in one piece. */
+static void check_untimed(auditor *a, const claim_figure *f) {
+    if (f->q.u->dim != DIM_TIME || f->q.v != 0 || f->q.bound) return;
+    bool between = f->metric == METRIC_ITL || f->metric == METRIC_TPOT;
+    if (f->metric != METRIC_TTFT && !between && f->metric != METRIC_LATENCY) return;
+    iv tok = facts_output_tok(a->claim, f);
+    if (!tok.ok)
+        tok = iv_div(iv_figure(facts_beside(a->claim, f, METRIC_OUTPUT_TOK)),
+                     iv_figure(facts_beside(a->claim, f, METRIC_REQUESTS)));
+    if (between && (!tok.ok || tok.v <= 1)) return; /* one token has no next one */
+    audit_say(a, R_POPULATION, "untimed", AUDIT_FAIL, f->name, f->origin,
+              "%s is printed as 0: no first or next token was timed, so what stands beside it is "
+              "not split into them",
+              f->name);
+}
+
 void check_populations(auditor *a) {
     const claim *c = a->claim;
     check_turns(a);
     for (size_t i = 0; i < c->figures_n; i++) {
         const claim_figure *f = &c->figures[i];
         check_queue_beside_wall(a, f);
+        check_untimed(a, f);
         if (f->metric == METRIC_TTFT) check_queue_in_ttft(a, f);
         if (f->metric == METRIC_TTFT) check_whole_batch(a, f);
         if (f->metric == METRIC_TTFT && f->streams_n > 0) check_flat(a, f);
         check_streams(a, f);
         check_together(a, f);
+        check_whole_request(a, f);
     }
     check_trade(a);
     check_saturated(a);

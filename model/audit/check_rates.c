@@ -119,17 +119,19 @@ static double step_s(const claim *c, const claim_rate *u, double context_tok) {
     return t0 + (t1 - t0) * (context_tok - x0) / (x1 - x0);
 }
 
-/* A used batch rate against the time-weighted mean of the measured ones over the session's
- * contexts. */
+/* A used rate against the measured ones at other contexts: at its own context, or the time-weighted
+ * mean over the session's. */
 static void check_context_mean(auditor *a, const claim_rate *u) {
     enum { SAMPLES = 256 };
     const claim *c = a->claim;
-    if (u->role != ROLE_USED || u->phase != PHASE_DECODE || u->batch_n < 2 || !c->has_workload ||
-        !facts_own_model(c, u))
+    bool at_one = u->context_tok >= 0;
+    if (u->role != ROLE_USED || u->phase != PHASE_DECODE || u->batch_n < (at_one ? 1 : 2) ||
+        !(c->has_workload || at_one) || !facts_own_model(c, u))
         return;
     double from = (double)c->work.P,
            turn = (double)(c->work.turn_delta_in_tok + c->work.turn_out_tok);
     double to = from + (double)c->work.H * turn, sum = 0;
+    if (at_one) from = to = (double)u->context_tok;
     for (int i = 0; i < SAMPLES; i++) {
         double s = step_s(c, u, from + (to - from) * (i + 0.5) / SAMPLES);
         if (s <= 0) return;
@@ -292,7 +294,7 @@ static void check_small_prompts(auditor *a, const account *x) {
     double floor_s = pass_floor_s(a, &origins);
     bool together = policy && policy->batch_known && policy->batch == BATCH_LOCKSTEP;
     if (!policy || !policy->reuse_known || policy->reuse == REUSE_NONE || x->delta.v > 0 ||
-        !x->prefill.ok || floor_s <= 0 || c->work.turn_delta_in_tok < 1)
+        !x->prefill_stated || !x->prefill.ok || floor_s <= 0 || c->work.turn_delta_in_tok < 1)
         return;
     double tok = (double)c->work.turn_delta_in_tok * (together ? (double)c->work.K : 1);
     double got = tok / x->prefix_rate.v;

@@ -22,6 +22,10 @@ static bool session_of(const claim *c, const claim_figure *f, workload *w) {
 static void computed(const workload *w, const claim_arm *by, double *published, double *engine) {
     *published = *engine = facts_policy_tok(w, by->reuse, by->comers == COMERS_EACH);
     if (by->reuse != REUSE_NONE) *engine += (double)w->K * (double)(w->H - 1);
+    /* a first prompt that is nothing but the shared prefix is found whole by all but one */
+    bool whole = w->shape == SHAPE_RESULT_AFTER || w->turn_delta_in_tok == 0;
+    if (by->reuse == REUSE_SHARED && by->comers == COMERS_WAIT && whole && w->P > 0)
+        *engine += (double)(w->K - 1);
 }
 
 static void exact(auditor *a, const claim_figure *f, double v, double also, const char *how) {
@@ -77,10 +81,12 @@ static void check_sum(auditor *a, const claim_figure *f) {
                   sum.origins | f->origin, "reused + computed");
 }
 
-/* Sharing never computes more than isolated slots do. */
+/* Sharing never computes more than isolated slots do; an engine that computes the last cached token
+ * of a prompt again computes one more a turn. */
 static void check_sharing(auditor *a, const claim_figure *f) {
     const claim *c = a->claim;
     const claim_arm *mine = claim_arm_of(c, f->arm);
+    double turns = c->work.H > 1 && c->work.K > 0 ? (double)c->work.H * (double)c->work.K : 0;
     if (f->metric != METRIC_COMPUTED_TOK || !mine || !mine->reuse_known ||
         mine->reuse != REUSE_SHARED)
         return;
@@ -90,7 +96,7 @@ static void check_sharing(auditor *a, const claim_figure *f) {
         if (g->metric != METRIC_COMPUTED_TOK || !other || !other->reuse_known ||
             other->reuse == REUSE_SHARED || g->streams_n != f->streams_n)
             continue;
-        bool ok = f->q.lo <= g->q.hi;
+        bool ok = f->q.lo <= g->q.hi + turns;
         finding *say =
             audit_say(a, R_MONO, "sharing", ok ? AUDIT_PASS : AUDIT_FAIL, f->name,
                       f->origin | g->origin, "a shared prefix computes %s tokens, %s computes %s",

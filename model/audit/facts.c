@@ -82,6 +82,7 @@ static int kinship(const claim_figure *a, const claim_figure *b) {
     if (a->streams_n >= 0 && a->streams_n == b->streams_n) n += 4;
     if (a->context_tok >= 0 && a->context_tok == b->context_tok) n += 2;
     if (claim_same_arm(a->conditions, b->conditions)) n += 1;
+    if (a->percentile_ppm == b->percentile_ppm) n += 1;
     return n;
 }
 
@@ -93,14 +94,53 @@ const claim_figure *facts_beside(const claim *c, const claim_figure *f, metric m
         const claim_figure *g = &c->figures[i];
         if (g == f || g->metric != m || !facts_together(f, g)) continue;
         int kin = kinship(f, g);
-        if (kin == most && best && g->q.v != best->q.v) several = true;
-        if (kin > most) {
+        bool twice =
+            best && g->q.lo <= best->q.hi && best->q.lo <= g->q.hi; /* one value, printed */
+        if (kin == most && !twice) several = true;
+        bool sharper = kin == most && twice && g->q.hi - g->q.lo < best->q.hi - best->q.lo;
+        if (kin > most || sharper) {
             most = kin;
             best = g;
-            several = false;
+            several = several && sharper;
         }
     }
     return several ? NULL : best;
+}
+
+const claim_figure *facts_tok_time(const claim *c, const claim_figure *f) {
+    const claim_figure *g = facts_beside(c, f, METRIC_TPOT);
+    return g ? g : facts_beside(c, f, METRIC_ITL);
+}
+
+/* The next word of the name `whole` that tells it from another, from *p on, *n long; NULL: none is
+ * left. A place is said at an end of a name ("rate_table"), within it the word means itself. */
+static const char *telling_word(const char *whole, const char **p, size_t *n, const char *apart) {
+    static const char *const PLACES =
+        "text|table|headline|title|summary|abstract|prose|chart|graph|plot|log|readme|intro|body|"
+        "caption|conclusion|claimed|stated|printed|quoted|again|repeated|post|slide";
+    for (;;) {
+        while (**p && strchr(" _-,;", **p)) (*p)++;
+        *n = strcspn(*p, " _-,;");
+        if (*n == 0) return NULL;
+        const char *word = *p;
+        char own[32];
+        *p += *n;
+        if (*n >= sizeof own) return word;
+        memcpy(own, word, *n);
+        own[*n] = '\0';
+        bool end = word == whole || !**p;
+        if (!(end && words_have(own, PLACES)) && !words_have(own, apart)) return word;
+    }
+}
+
+bool facts_one_name(const char *x, const char *y, const char *apart) {
+    const char *p = x, *q = y;
+    for (;;) {
+        size_t n = 0, m = 0;
+        const char *v = telling_word(x, &p, &n, apart), *w = telling_word(y, &q, &m, apart);
+        if (!v || !w) return !v && !w;
+        if (n != m || strncmp(v, w, n) != 0) return false;
+    }
 }
 
 iv facts_range(const claim *c, const claim_figure *f, metric m) {
@@ -146,13 +186,44 @@ static iv fact(const claim *c, const char *names) {
 
 iv facts_agents(const claim *c, const claim_figure *f) {
     if (f->streams_n > 0) return iv_exact((double)f->streams_n, f->origin);
-    return fact(c, "K agents concurrency streams concurrent_users sequences batch");
+    return fact(c, CLAIM_STREAM_KEYS);
+}
+
+iv facts_streams(const claim *c, const claim_figure *f) {
+    static const char *const ONE =
+        "single stream|single user|single request|single sequence|one stream|one user|"
+        "one request|batch 1|bs1|batch size 1|single batch";
+    if (f->metric == METRIC_STREAM_RATE) return iv_exact(1, f->origin);
+    if (f->streams_n > 0) return iv_exact((double)f->streams_n, f->origin);
+    iv n = fact(c, CLAIM_STREAM_KEYS);
+    if (n.ok || claim_fact(c, CLAIM_STREAM_KEYS)) return n;
+    const char *const texts[] = {f->name, f->conditions, f->arm, c->kind, c->title};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (words_have(texts[i], ONE)) return iv_exact(1, f->origin);
+    return n;
+}
+
+iv facts_kv_room_tok(const claim *c, const claim_figure *f) {
+    iv room = iv_figure(facts_beside(c, f, METRIC_KV_TOK));
+    if (room.ok) return room;
+    return iv_mul(iv_figure(facts_beside(c, f, METRIC_KV_BLOCKS)),
+                  fact(c, "block_size_tokens tokens_per_block kv_block_size block_size"));
 }
 
 iv facts_output_tok(const claim *c, const claim_figure *f) {
     (void)f;
     return fact(c, "max_tokens output_tokens_per_request output_tokens output_tok turn_out_tok "
-                   "turn_output_tokens generated_tokens");
+                   "turn_output_tokens generated_tokens max_new_tokens output_len osl gen_tokens "
+                   "completion_tokens tokens_out output_length");
+}
+
+bool facts_output_is_limit(const claim *c, const claim_figure *f) {
+    return !facts_beside(c, f, METRIC_OUTPUT_TOK) && !c->has_workload &&
+           !claim_fact(c, "ignore_eos") &&
+           !claim_fact(c, "output_tokens_per_request output_tokens output_tok turn_out_tok "
+                          "turn_output_tokens generated_tokens output_len osl gen_tokens "
+                          "completion_tokens tokens_out output_length") &&
+           claim_fact(c, "max_tokens max_new_tokens");
 }
 
 iv facts_run_output_tok(const claim *c, const claim_figure *f) {
@@ -235,38 +306,88 @@ const claim_chip *facts_chip(const auditor *a, const claim_figure *f) {
     return chip ? completed(a, chip) : NULL;
 }
 
+/* How many letters and digits two names share from the start, punctuation and case apart. */
+static size_t common_start(const char *x, const char *y) {
+    size_t n = 0;
+    while (*x && *y) {
+        while (*x && strchr(" -_.()", *x)) x++;
+        while (*y && strchr(" -_.()", *y)) y++;
+        if (!*x || (*x | 32) != (*y | 32)) break;
+        x++, y++, n++;
+    }
+    return n;
+}
+
+const kv_shape *facts_shape(const claim *c, const claim_figure *f) {
+    const kv_shape *best = NULL;
+    size_t most = 4;
+    for (size_t i = 0; f->arm && i < c->model.variants_n; i++) {
+        size_t n = common_start(f->arm, c->model.variants[i].name);
+        if (n > most) {
+            most = n;
+            best = &c->model.variants[i];
+        }
+    }
+    return best ? best : &c->model.shape;
+}
+
+double facts_active_params(const claim *c, const claim_figure *f) {
+    const kv_shape *s = facts_shape(c, f);
+    double own = s->active_params > 0 ? s->active_params : s->params;
+    if (own <= 0 && c->model.experts) return 0;
+    return own > 0 ? own : c->model.active_params > 0 ? c->model.active_params : c->model.params;
+}
+
+/* Bits a weight are those of the format, not of the file. */
+static iv guessed(double bytes, unsigned origins) {
+    iv r = iv_exact(bytes, origins);
+    r.lo *= 0.85;
+    r.hi *= 1.15;
+    return r;
+}
+
+static iv unstated_bytes(const claim *c) {
+    iv r = iv_exact(c->model.by_precision[0].bytes, ORIGIN_EXTERNAL);
+    for (size_t i = 1; i < c->model.by_precision_n; i++) {
+        r.lo = fmin(r.lo, c->model.by_precision[i].bytes);
+        r.hi = fmax(r.hi, c->model.by_precision[i].bytes);
+    }
+    r.v = r.lo;
+    return r;
+}
+
 iv facts_pass_bytes(const claim *c, const claim_figure *f, bool *unstated) {
-    iv r = iv_none();
+    unsigned from = c->model.weights_origin;
     *unstated = false;
-    if (f->model) return r;
+    if (f->model || c->model.experts) return iv_none();
     if (f->weight_bits == NOT_STATED && c->model.by_precision_n > 0) {
         *unstated = true;
-        r = iv_exact(c->model.by_precision[0].bytes, ORIGIN_EXTERNAL);
-        for (size_t i = 1; i < c->model.by_precision_n; i++) {
-            r.lo = fmin(r.lo, c->model.by_precision[i].bytes);
-            r.hi = fmax(r.hi, c->model.by_precision[i].bytes);
-        }
-        r.v = r.lo;
-        return r;
+        return unstated_bytes(c);
     }
     for (size_t i = 0; f->weight_bits > 0 && i < c->model.by_precision_n; i++)
         if (words_precision_bits(c->model.by_precision[i].name) == f->weight_bits)
-            return iv_exact(c->model.by_precision[i].bytes, c->model.weights_origin);
-    double bytes =
-        c->model.active_weight_bytes > 0 ? c->model.active_weight_bytes : c->model.weight_bytes;
-    if (bytes <= 0 && f->weight_bits > 0 && c->model.params > 0) {
-        double params = c->model.active_params > 0 ? c->model.active_params : c->model.params;
-        bytes = params * f->weight_bits / 8;
+            return iv_exact(c->model.by_precision[i].bytes, from);
+    const kv_shape *own = facts_shape(c, f);
+    bool variant = own != &c->model.shape;
+    double params = facts_active_params(c, f), all = variant ? own->params : c->model.params;
+    double bytes = variant                            ? own->weight_bytes
+                   : c->model.active_weight_bytes > 0 ? c->model.active_weight_bytes
+                                                      : c->model.weight_bytes;
+    bool sparse = params > 0 && all > params;
+    if (f->weight_bits > 0 && params > 0) { /* the file of another precision than this figure's */
+        double named = params * f->weight_bits / 8;
+        bool other = bytes > 0 && (bytes / named > 1.25 || bytes / named < 0.8);
+        if (bytes <= 0 || sparse || other) return guessed(named, from);
     }
-    if (bytes <= 0) return r;
-    r = iv_exact(bytes, c->model.weights_origin);
-    /* bits a weight are those of the format, not of the file */
+    if (variant && bytes <= 0) {
+        double bits = words_precision_bits(c->model.name);
+        return bits > 0 && params > 0 ? guessed(params * bits / 8, from) : iv_none();
+    }
+    if (sparse && bytes > 0 && bytes == c->model.weight_bytes)
+        return guessed(bytes * params / all, from); /* a token reads its experts only */
+    if (bytes <= 0) return iv_none();
     bool guess = c->model.weights_guessed || bytes == c->model.active_weight_bytes;
-    if (guess) {
-        r.lo *= 0.85;
-        r.hi *= 1.15;
-    }
-    return r;
+    return guess ? guessed(bytes, from) : iv_exact(bytes, from);
 }
 
 /* ---- rates ---- */
@@ -292,7 +413,7 @@ const claim_rate *facts_stated(const claim *c, const char *arm_name, rate_phase 
     return other;
 }
 
-iv facts_implied_prefill(auditor *a, const char *arm_name, const claim_figure **from) {
+static iv implied_prefill(auditor *a, const char *arm_name, const claim_figure **from) {
     const claim *c = a->claim;
     const claim_arm *policy = claim_arm_of(c, arm_name);
     iv rate = iv_none();
@@ -309,11 +430,34 @@ iv facts_implied_prefill(auditor *a, const char *arm_name, const claim_figure **
         if (!one.ok) continue;
         if (!rate.ok) {
             rate = one;
-            if (from) *from = f;
+            *from = f;
         } else if (one.lo > rate.hi * 1.001 || one.hi < rate.lo * 0.999)
             return iv_none(); /* the percentiles do not tell of prefixes in a row */
     }
     return rate;
+}
+
+struct implied_memo {
+    bool known;
+    iv rate;
+    const claim_figure *from;
+};
+
+iv facts_implied_prefill(auditor *a, const char *arm_name, const claim_figure **from) {
+    const claim_arm *arm_is = claim_arm_of(a->claim, arm_name);
+    if (!arm_is) return iv_none();
+    if (!a->implied) a->implied = ARENA_ARRAY(a->mem, struct implied_memo, a->claim->arms_n);
+    if (!a->implied) {
+        a->full = true;
+        return iv_none();
+    }
+    struct implied_memo *m = &a->implied[arm_is - a->claim->arms];
+    if (!m->known) {
+        m->rate = implied_prefill(a, arm_name, &m->from);
+        m->known = true;
+    }
+    if (from) *from = m->from;
+    return m->rate;
 }
 
 /* ---- text ---- */

@@ -24,17 +24,28 @@ iv iv_scale(iv a, double by);
 
 /* Do arm, streams, context and percentile of two figures allow that they tell of one run? */
 bool facts_together(const claim_figure *a, const claim_figure *b);
-/* The figure of `m` that stands beside `f`; NULL: none, or several that differ. */
+/* The figure of `m` that stands beside `f`: of several prints of one value the one with the most
+ * digits; NULL: none, or several that differ. */
 const claim_figure *facts_beside(const claim *c, const claim_figure *f, metric m);
 /* All figures of `m` beside `f` as one interval. */
 iv facts_range(const claim *c, const claim_figure *f, metric m);
 /* The figure that the conditions of `f` refer to by value and unit ("uses 110 tok/s"). */
 const claim_figure *facts_used(const claim *c, const claim_figure *f);
 
+/* Time per token of one request beside `f`: the first apart, else between two tokens. */
+const claim_figure *facts_tok_time(const claim *c, const claim_figure *f);
+
+/* Do `x` and `y` name one term of one kind (TTFT, mean of it, P99 of it), not two that share a
+ * metric? Where it stands (text, table) and the words of
+ * `apart` are no part of a name. */
+bool facts_one_name(const char *x, const char *y, const char *apart);
+
 /* Agents of the run that `f` tells of. */
 iv facts_agents(const claim *c, const claim_figure *f);
 /* Output tokens of one request / of the whole run of `f`. */
 iv facts_output_tok(const claim *c, const claim_figure *f);
+/* Are these no more than a limit ("max_tokens") that answers may end before? */
+bool facts_output_is_limit(const claim *c, const claim_figure *f);
 iv facts_run_output_tok(const claim *c, const claim_figure *f);
 /* Prompt tokens that one request of `f` computes. */
 iv facts_request_computed_tok(const claim *c, const claim_figure *f);
@@ -55,6 +66,15 @@ const claim_figure *facts_fastest_ttft(const claim *c, iv *tok, iv *rate);
  * the claim does not state. mem_bw 0: not known. NULL: no chip is named. */
 const claim_chip *facts_chip(const auditor *a, const claim_figure *f);
 
+/* The variant that the arm's name begins like; else the model itself. */
+const kv_shape *facts_shape(const claim *c, const claim_figure *f);
+/* Parameters that a token of `f` goes through; 0: not stated. */
+double facts_active_params(const claim *c, const claim_figure *f);
+/* Sequences that a rate is over: its own, else the workload's. Not ok: neither says. */
+iv facts_streams(const claim *c, const claim_figure *f);
+/* Tokens that the KV cache of `f`'s run has room for: printed, or blocks of stated size. */
+iv facts_kv_room_tok(const claim *c, const claim_figure *f);
+
 /* Weight bytes of one pass for `f`, lightest and heaviest that what is stated leaves open. */
 iv facts_pass_bytes(const claim *c, const claim_figure *f, bool *unstated);
 
@@ -64,6 +84,10 @@ iv facts_pass_bytes(const claim *c, const claim_figure *f, bool *unstated);
 iv facts_implied_prefill(auditor *a, const char *arm, const claim_figure **from);
 /* Can the arm's TTFT percentiles be over nothing but its cold first turns? (check_population.c) */
 bool population_is_cold(auditor *a, const char *arm);
+/* Do several tokens come out of a pass over the weights of the run of `f`? The most that a round
+ * can emit: what is printed, else one more than is drafted; not ok: not known. (check_physics.c) */
+bool physics_speculative(const claim *c, const claim_figure *f);
+iv physics_round_tok(const claim *c, const claim_figure *f);
 /* The measured prefill rate for an arm: its own, else one without an arm; NULL: none. */
 const claim_rate *facts_stated(const claim *c, const char *arm, rate_phase phase, int64_t batch_n);
 bool facts_own_model(const claim *c, const claim_rate *r);

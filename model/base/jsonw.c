@@ -28,9 +28,11 @@ void jw_int(cJSON *obj, const char *key, int64_t v) {
 }
 
 void jw_ns_as_s(cJSON *obj, const char *key, int64_t ns) {
-    assert(ns >= 0);
+    assert(ns > INT64_MIN);
+    int64_t size = ns < 0 ? -ns : ns; /* the sign apart: whole seconds of -0.5 s are 0 */
     char text[40];
-    int n = snprintf(text, sizeof text, "%" PRId64 ".%09" PRId64, ns / 1000000000, ns % 1000000000);
+    int n = snprintf(text, sizeof text, "%s%" PRId64 ".%09" PRId64, ns < 0 ? "-" : "",
+                     size / 1000000000, size % 1000000000);
     while (text[n - 1] == '0') text[--n] = '\0';
     if (text[n - 1] == '.') text[--n] = '\0';
     cJSON_AddRawToObject(obj, key, text);

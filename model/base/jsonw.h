@@ -20,7 +20,7 @@ cJSON *jw_item(cJSON *arr); /* appends an object */
 /* Shortest decimal that reads back as v. */
 void jw_format(double v, char out[32]);
 /* Seconds of a count of nanoseconds, exactly: 393773500000 -> "393.7735". Trailing zeros dropped.
- */
+ * Negative ones are changes. */
 void jw_ns_as_s(cJSON *obj, const char *key, int64_t ns);
 /* Prints with indentation and a final newline. */
 void jw_print(const cJSON *root, buf *out);

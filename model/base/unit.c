@@ -15,6 +15,7 @@ static const unit UNITS[] = {
     {"us", DIM_TIME, 1e-6, PREFIX_NONE},
     {"µs", DIM_TIME, 1e-6, PREFIX_NONE},
     {"ns", DIM_TIME, 1e-9, PREFIX_NONE},
+    {"hr", DIM_TIME, 3600, PREFIX_NONE},
     {"min", DIM_TIME, 60, PREFIX_NONE},
     {"minutes", DIM_TIME, 60, PREFIX_NONE},
     {"h", DIM_TIME, 3600, PREFIX_NONE},
@@ -40,6 +41,11 @@ static const unit UNITS[] = {
     {"token/s", DIM_TOK_S, 1, PREFIX_NONE},
     {"tokens/sec", DIM_TOK_S, 1, PREFIX_NONE},
     {"tok/sec", DIM_TOK_S, 1, PREFIX_NONE},
+    {"tokens per second", DIM_TOK_S, 1, PREFIX_NONE},
+    {"tok/s/user", DIM_TOK_S, 1, PREFIX_NONE},
+    {"tokens/s/user", DIM_TOK_S, 1, PREFIX_NONE},
+    {"tok/s/stream", DIM_TOK_S, 1, PREFIX_NONE},
+    {"tok/s/request", DIM_TOK_S, 1, PREFIX_NONE},
     {"ktok/s", DIM_TOK_S, 1e3, PREFIX_NONE},
     {"tok/min", DIM_TOK_S, 1 / 60.0, PREFIX_NONE},
     {"ms/tok", DIM_TIME, 1e-3, PREFIX_NONE},
@@ -66,6 +72,9 @@ static const unit UNITS[] = {
     {"turns", DIM_COUNT, 1, PREFIX_NONE},
     {"evaluations", DIM_COUNT, 1, PREFIX_NONE},
     {"count", DIM_COUNT, 1, PREFIX_NONE},
+    {"blocks", DIM_COUNT, 1, PREFIX_NONE},
+    {"slots", DIM_COUNT, 1, PREFIX_NONE},
+    {"steps", DIM_COUNT, 1, PREFIX_NONE},
     {"layers", DIM_COUNT, 1, PREFIX_NONE},
     {"GB/s", DIM_BYTES_S, 1e9, PREFIX_DECIMAL},
     {"GBps", DIM_BYTES_S, 1e9, PREFIX_DECIMAL},
@@ -92,10 +101,14 @@ static const unit UNITS[] = {
     {"agents/GiB", DIM_AGENTS_PER_BYTE, 0x1p-30, PREFIX_BINARY},
     {"req/s", DIM_REQ_S, 1, PREFIX_NONE},
     {"requests/s", DIM_REQ_S, 1, PREFIX_NONE},
+    {"req/sec", DIM_REQ_S, 1, PREFIX_NONE},
+    {"requests/sec", DIM_REQ_S, 1, PREFIX_NONE},
+    {"rps", DIM_REQ_S, 1, PREFIX_NONE},
     {"req/min", DIM_REQ_S, 1 / 60.0, PREFIX_NONE},
     {"tokens/round", DIM_TOK_PER_ROUND, 1, PREFIX_NONE},
     {"tok/round", DIM_TOK_PER_ROUND, 1, PREFIX_NONE},
     {"tokens/step", DIM_TOK_PER_ROUND, 1, PREFIX_NONE},
+    {"tok/step", DIM_TOK_PER_ROUND, 1, PREFIX_NONE},
     {"USD/h", DIM_MONEY_PER_TIME, 1 / 3600.0, PREFIX_NONE},
     {"USD/hr", DIM_MONEY_PER_TIME, 1 / 3600.0, PREFIX_NONE},
     {"$/h", DIM_MONEY_PER_TIME, 1 / 3600.0, PREFIX_NONE},
@@ -109,6 +122,9 @@ static const unit UNITS[] = {
     {"$/Mtok", DIM_MONEY_PER_TOK, 1e-6, PREFIX_NONE},
     {"$/1M tokens", DIM_MONEY_PER_TOK, 1e-6, PREFIX_NONE},
     {"$/M tokens", DIM_MONEY_PER_TOK, 1e-6, PREFIX_NONE},
+    {"USD/1M tok", DIM_MONEY_PER_TOK, 1e-6, PREFIX_NONE},
+    {"USD/million tokens", DIM_MONEY_PER_TOK, 1e-6, PREFIX_NONE},
+    {"USD/1k tokens", DIM_MONEY_PER_TOK, 1e-3, PREFIX_NONE},
     {"USD/tok", DIM_MONEY_PER_TOK, 1, PREFIX_NONE},
     {"W", DIM_POWER, 1, PREFIX_NONE},
     {"kW", DIM_POWER, 1e3, PREFIX_NONE},
@@ -118,9 +134,17 @@ static const unit UNITS[] = {
     {"kWh", DIM_ENERGY, 3.6e6, PREFIX_NONE},
     {"J/tok", DIM_ENERGY_PER_TOK, 1, PREFIX_NONE},
     {"J/token", DIM_ENERGY_PER_TOK, 1, PREFIX_NONE},
+    {"mJ/tok", DIM_ENERGY_PER_TOK, 1e-3, PREFIX_NONE},
+    {"mJ/token", DIM_ENERGY_PER_TOK, 1e-3, PREFIX_NONE},
+    {"Wh/Mtok", DIM_ENERGY_PER_TOK, 3600e-6, PREFIX_NONE},
+    {"kWh/Mtok", DIM_ENERGY_PER_TOK, 3.6, PREFIX_NONE},
     {"tok/J", DIM_TOK_PER_ENERGY, 1, PREFIX_NONE},
     {"tokens/J", DIM_TOK_PER_ENERGY, 1, PREFIX_NONE},
     {"tok/s/W", DIM_TOK_PER_ENERGY, 1, PREFIX_NONE},
+    {"tokens/s/W", DIM_TOK_PER_ENERGY, 1, PREFIX_NONE},
+    {"tok/Wh", DIM_TOK_PER_ENERGY, 1 / 3600.0, PREFIX_NONE},
+    {"tokens/Wh", DIM_TOK_PER_ENERGY, 1 / 3600.0, PREFIX_NONE},
+    {"tok/kWh", DIM_TOK_PER_ENERGY, 1 / 3.6e6, PREFIX_NONE},
 };
 
 enum { UNITS_N = sizeof UNITS / sizeof *UNITS };
@@ -212,7 +236,24 @@ static bool preceded(const char *text, const char *at, const char *mark) {
 
 static bool about(const char *text, const char *at) {
     return preceded(text, at, "~") || preceded(text, at, "about") || preceded(text, at, "≈") ||
-           preceded(text, at, "≥ ~") || preceded(text, at, "ca.");
+           preceded(text, at, "≥ ~") || preceded(text, at, "ca.") || preceded(text, at, "nearly") ||
+           preceded(text, at, "almost") || preceded(text, at, "roughly") ||
+           preceded(text, at, "around") || preceded(text, at, "approx.");
+}
+
+/* ">19,500x", "over 3x", "100+". */
+static bool at_least(const char *text, const print *p) {
+    static const char *const MARKS[] = {">", "≥", ">=", "over", "more than", "at least"};
+    for (size_t i = 0; i < sizeof MARKS / sizeof *MARKS; i++)
+        if (preceded(text, p->at, MARKS[i])) return true;
+    return *p->end == '+';
+}
+
+static bool at_most(const char *text, const print *p) {
+    static const char *const MARKS[] = {"<", "≤", "<=", "under", "less than"};
+    for (size_t i = 0; i < sizeof MARKS / sizeof *MARKS; i++)
+        if (preceded(text, p->at, MARKS[i])) return true;
+    return false;
 }
 
 quantity quantity_exact(double v, const unit *u) {
@@ -239,8 +280,8 @@ quantity quantity_of(double value, const unit *u, const char *text) {
         text = digits;
     }
     q.about = about(text, p.at);
-    if (counts(u) && !q.about && p.decimals == 0 && !preceded(text, p.at, ">") &&
-        !preceded(text, p.at, "<")) { /* a whole number of things is meant exactly */
+    if (counts(u) && !q.about && p.decimals == 0 && !at_least(text, &p) &&
+        !at_most(text, &p)) { /* a whole number of things is meant exactly */
         q.v = q.lo = q.hi = value * u->scale;
         q.step = u->scale;
         return q;
@@ -251,12 +292,12 @@ quantity quantity_of(double value, const unit *u, const char *text) {
     q.step = step * u->scale;
     q.lo = q.v - q.step / 2;
     q.hi = q.v + q.step / 2;
-    if (preceded(text, p.at, ">") || preceded(text, p.at, "≥") || preceded(text, p.at, ">=")) {
+    if (at_least(text, &p)) {
         q.bound = true;
         q.lo = q.v;
         q.hi = HUGE_VAL;
     }
-    if (preceded(text, p.at, "<") || preceded(text, p.at, "≤") || preceded(text, p.at, "<=")) {
+    if (at_most(text, &p)) {
         q.bound = true;
         q.hi = q.v;
         q.lo = -HUGE_VAL;

@@ -25,7 +25,7 @@ cd "$T" || exit 1
 export RATECAST REPO RATECAST_RATES="$REPO/rates"
 
 cat >schemas.py <<'END'
-import copy, glob, json, os, subprocess, sys
+import copy, decimal, glob, json, os, subprocess, sys
 import jsonschema
 
 REPO, RATECAST = os.environ["REPO"], os.environ["RATECAST"]
@@ -71,7 +71,9 @@ RESULT = schema("reports/result.schema.json")
 CARD = schema("rates/rate-card.schema.json")
 WITNESS = schema("calib/witness.schema.json")
 VALIDATE = schema("reports/validate.schema.json")
-for name, v in (("scenario", SCENARIO), ("result", RESULT), ("rate-card", CARD), ("witness", WITNESS), ("validate", VALIDATE)):
+EXPLAIN = schema("reports/explain.schema.json")
+for name, v in (("scenario", SCENARIO), ("result", RESULT), ("rate-card", CARD), ("witness", WITNESS), ("validate", VALIDATE),
+                ("explain", EXPLAIN)):
     judge(f"{name}.schema.json describes every field", not list(undescribed(v.schema)), list(undescribed(v.schema)))
 
 # ---- shipped files ----
@@ -183,6 +185,46 @@ for options, included in (([], 1), (["--summaries"], 2)):
 r = run("validate", "witness", "--card", "qwen2-7b-like-q8_0-h200-split", "--json", "--use", "calibrate")
 judge("validate --json of no run", r.returncode == 0 and not complaint(VALIDATE, json.loads(r.stdout)), r.stdout[:200] + r.stderr)
 
+# ---- explain: its schema, and its sums in exact decimals ----
+
+def explained(*args):
+    name = "explain --json " + " ".join(args).replace(REPO + "/", "")
+    r = run("explain", "--json", *args)
+    try:
+        doc = json.loads(r.stdout, parse_float=decimal.Decimal, parse_int=decimal.Decimal)
+        why = complaint(EXPLAIN, json.loads(r.stdout))
+    except ValueError as e:
+        doc, why = {"links": []}, f"{e}; {r.stderr.strip()}"
+    judge(name, r.returncode == 0 and not why and doc["links"], why or f"exit code {r.returncode}")
+    for i, link in enumerate(doc["links"]):
+        for side in "arm", "baseline":
+            whole = link["to"][side]["wall_s"] - link["from"][side]["wall_s"]
+            for key in "change_s", "share_s":
+                got = sum(step[side][key] for step in link["steps"])
+                judge(f"{name}: {key} of {side} {i}", got == whole, f"{got}, expected {whole}")
+            fracs = [step[side]["share_frac"] for step in link["steps"] if "share_frac" in step[side]]
+            judge(f"{name}: fractions of {side} {i}", abs(sum(fracs) - (whole != 0)) < 1e-9, fracs)
+        whole = link["to"]["speedup"] - link["from"]["speedup"]
+        for key in "change", "share":
+            got = sum(step["speedup"][key] for step in link["steps"])
+            judge(f"{name}: {key} of speedup {i}", abs(got - whole) < 1e-9, f"{got}, expected {whole}")
+    return doc["links"]
+
+
+PUBLISHED = os.path.join(REPO, "scenarios/published")
+chain = explained(f"{PUBLISHED}/legacy_4k.json", "--against", f"{PUBLISHED}/head_to_head_4k.json", "--against", FILE)
+# 1732.5 - (4 x 4096 / 65 + 80 x 0.021 + 5120 / (7.38 x 1.45) + 6 x 4096 / 65 + 600) and 412.5 - (4096 / 65 + 80 x 0.012 +
+# 5120 / (7.61 x 2.05) + 1.6), which the document leaves open
+for side, unexplained in ("baseline", 22.21), ("arm", 18.73):
+    got = chain[0]["from"][side]["unexplained_s"]
+    judge(f"residual of {side}", abs(float(got) - unexplained) < 0.005, got)
+judge("the chain is one", chain[0]["to"] == chain[1]["from"] and len(chain) == 2, "")
+explained(FILE, "--against", FILE)
+explained(FILE)
+explained(os.path.join(REPO, "scenarios/llama_server_h200.json"))
+explained(f"{PUBLISHED}/legacy_4k.json", "--order", "decode,card", "--set", "workload.K=3")
+explained(f"{PUBLISHED}/head_to_head_20k.json", "--against", os.path.join(REPO, "scenarios/head_to_head_20k.json"))
+
 # ---- agreement ----
 
 def changed(doc, path, value):
@@ -212,6 +254,8 @@ def assumed(term, **fields):
 
 
 HOST = {"sample_s": 0.0004, "client_gap_s": 0.002, "provenance": "derived", "source": "s"}
+
+PRINTED = {"source": "s", "decimals": 1, "walls": [{"arm": "llama.cpp", "wall_s": 732.2, "note": "n"}]}
 
 CASES = [  # validator, good file, path, value, accepted?
     (SCENARIO, scenario, ["note"], "a note", True),
@@ -281,6 +325,19 @@ CASES = [  # validator, good file, path, value, accepted?
     (SCENARIO, scenario, ["assumptions", last_assumption], assumed("ttft_claim", warm_mod=0), False),
     (SCENARIO, scenario, ["assumptions", last_assumption], assumed("weights_bytes", value=9007199254740992), False),
     (SCENARIO, scenario, ["unmodeled"], ["a", 1], False),
+    (SCENARIO, scenario, ["printed"], PRINTED, True),
+    (SCENARIO, scenario, ["printed"], dict(PRINTED, decimals=7), False),
+    (SCENARIO, scenario, ["printed"], dict(PRINTED, decimals=0.5), False),
+    (SCENARIO, scenario, ["printed"], {"source": "s", "walls": PRINTED["walls"]}, False),
+    (SCENARIO, scenario, ["printed"], {"decimals": 1, "walls": PRINTED["walls"]}, False),
+    (SCENARIO, scenario, ["printed"], dict(PRINTED, source=""), False),
+    (SCENARIO, scenario, ["printed"], dict(PRINTED, walls=[]), False),
+    (SCENARIO, scenario, ["printed"], dict(PRINTED, provenance="claim"), False),
+    (SCENARIO, scenario, ["printed"], dict(PRINTED, walls=[{"arm": "llama.cpp", "wall_s": 0}]), False),
+    (SCENARIO, scenario, ["printed"], dict(PRINTED, walls=[{"arm": "llama.cpp", "wall_s": 1e10}]), False),
+    (SCENARIO, scenario, ["printed"], dict(PRINTED, walls=[{"arm": "llama.cpp", "wall_s": 1e9}]), True),
+    (SCENARIO, scenario, ["printed"], dict(PRINTED, walls=[{"wall_s": 1}]), False),
+    (SCENARIO, scenario, ["printed"], dict(PRINTED, walls=[{"arm": "llama.cpp", "wall": 1}]), False),
     (SCENARIO, scenario, ["arms", 0, "kv_layout"], "unstated", False),
     (SCENARIO, scenario, ["arms", 0, "engine"], "general", True),
     (SCENARIO, scenario, ["arms", 0, "n_batch"], 512, False),

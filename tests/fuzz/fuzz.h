@@ -4,6 +4,7 @@
 #define RATECAST_FUZZ_H
 
 #include "card.h"
+#include "hardware.h"
 
 #include <gsl/gsl_errno.h>
 #include <stdint.h>
@@ -31,6 +32,17 @@ static inline card_library *fuzz_library(void) {
     err e = {0};
     EXPECT(card_find(&lib, "qwen2-60m-like-q8_0-cpu-t1", NULL, mem, &c, &e) == OK);
     return &lib;
+}
+
+/* The shipped catalogue of chips, likewise. */
+static inline const hardware_catalogue *fuzz_chips(void) {
+    static hardware_catalogue c;
+    static arena *mem;
+    if (mem) return &c;
+    mem = arena_new((size_t)16 << 20);
+    err e = {0};
+    EXPECT(hardware_load(RATECAST_REPO "/rates/hardware.json", mem, &c, &e) == OK);
+    return &c;
 }
 
 /* A loader's result and its error go together: OK and something, or a code and nothing. */

@@ -1,7 +1,8 @@
 /* Any bytes as a rate card: loaded or refused; the curves of what loads are finite and not
- * negative. */
+ * negative, and its audit comes to a verdict. */
 #include "fuzz.h"
 
+#include "audit/audit.h"
 #include "calib/curve.h"
 
 #include <math.h>
@@ -49,6 +50,20 @@ static void fit(const card *c, double k_s, double k1_s, arena *mem) {
         check_prefill(&p);
 }
 
+static void check_audit(const card *c, arena *mem) {
+    audit a;
+    err e = {0};
+    EXPECT(audit_card(c, fuzz_chips(), mem, &a, &e) == OK || e.code == E_LIMIT);
+    bool fails = false;
+    for (size_t i = 0; !e.code && i < a.findings_n; i++) {
+        const finding *f = &a.findings[i];
+        EXPECT(f->outcome != AUDIT_PASS && f->why[0] != '\0');
+        EXPECT(isfinite(f->found) && isfinite(f->expected));
+        fails |= f->outcome == AUDIT_FAIL;
+    }
+    EXPECT(e.code || fails == (a.verdict == VERDICT_DEFECT));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     card_library *lib = fuzz_library();
     arena *mem = arena_new((size_t)64 << 20);
@@ -62,6 +77,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         EXPECT_ONE_OF(code, c, e);
         if (c) {
             check_points(c);
+            check_audit(c, mem);
             fit(c, -1, -1, mem);
             fit(c, 1e-9, 1e-12, mem);
         }

@@ -2,11 +2,8 @@
  * ceilings and is found by its own name. The bytes are also a text in which chips are looked up. */
 #include "fuzz.h"
 
-#include "hardware.h"
-
 #include <math.h>
 #include <string.h>
-#include <strings.h>
 
 static bool sane(double v) {
     return isfinite(v) && v >= 0;
@@ -24,15 +21,6 @@ static void check_chips(const hardware_catalogue *c) {
     }
 }
 
-static const hardware_catalogue *shipped(void) {
-    static hardware_catalogue c;
-    err e = {0};
-    if (c.n == 0)
-        EXPECT(hardware_load(RATECAST_REPO "/rates/hardware.json", arena_new((size_t)16 << 20), &c,
-                             &e) == OK);
-    return &c;
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     arena *mem = arena_new((size_t)64 << 20);
     char *text = arena_alloc(mem, size + 1, 1); /* a NUL behind the bytes, as file_read gives */
@@ -44,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         err_code code = hardware_parse(&f, mem, &c, &e);
         EXPECT(code == e.code && (code == OK || (c.n == 0 && e.what[0] != '\0')));
         check_chips(&c);
-        if (size < 4096) (void)hardware_find(shipped(), text);
+        if (size < 4096) (void)hardware_find(fuzz_chips(), text);
     }
     arena_free(mem);
     return 0;

@@ -93,6 +93,7 @@ Test(hardware, names_in_texts) {
         {"Apple M1 Max (24 GPU cores)", "Apple M1 Max (24-core GPU)"},
         {"M3 Max, 14-core CPU, 30-core GPU", "Apple M3 Max (30-core GPU)"},
         {"Apple M3 Pro (12-core CPU)", "Apple M3 Pro (18-core GPU)"},
+        {"Apple M1 (10-core CPU)", "Apple M1 (8-core GPU)"},
         {"M5 Ultra (60-core GPU)", "Apple M5 Ultra (80-core GPU)"}, /* smaller than listed */
         {"M3 Pro (20-core GPU)", NULL},                             /* larger than listed */
         {"H100 SXM 96GB", NULL},
