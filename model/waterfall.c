@@ -57,6 +57,7 @@ void shapley_ns(const int64_t *v, size_t n, int64_t *share) {
         exact_share(v, n, i, &share[i], &rest[i]);
         left -= share[i];
     }
+    assert(left >= 0 && left < (int64_t)n); /* n remainders below 1 */
     for (; left > 0; left--) {
         size_t most = 0;
         for (size_t i = 1; i < n; i++)

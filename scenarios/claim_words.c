@@ -139,9 +139,9 @@ double words_precision_bits(const char *text) {
 double words_active_params(const char *text) {
     for (const char *p = text; p && *p; p++) {
         if ((*p != 'A' && *p != 'a') || p == text || part_of_word(p[-1])) continue;
-        char *end;
+        char *end = NULL;
         double v = isdigit((unsigned char)p[1]) ? strtod(p + 1, &end) : 0;
-        if (v > 0 && v < 1e4 && (*end == 'B' || *end == 'b') && !part_of_word(end[1]))
+        if (end && v > 0 && v < 1e4 && (*end == 'B' || *end == 'b') && !part_of_word(end[1]))
             return v * 1e9;
     }
     return 0;

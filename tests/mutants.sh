@@ -6,6 +6,7 @@ set -u
 TESTS="test_sim test_kv test_cost test_closed_form test_published test_oracle test_properties test_stat test_evq
        test_scenario test_figures test_metrics test_capacity
        test_llama_server test_llama_server_random test_fit test_score test_waterfall" # those that the tree has
+AUDIT_TESTS="test_unit test_claim test_audit_sources test_audit_mutants test_audit_broken test_audit_physical" # for its faults
 HANG_S=60 # a test that takes longer on a mutant has caught an endless loop
 cd "$(dirname "$0")/.." || exit 2
 list=$PWD/tests/mutants.txt
@@ -58,6 +59,12 @@ passes() {
     give_up "$1 did not run on $2"
 }
 
+# Are faults in FILE for TEST to catch? The audit's tests look at claims only, the others at none.
+is_for() {
+    case $2 in model/audit/* | scenarios/claim* | model/base/unit.c) of_audit=1 ;; *) of_audit=0 ;; esac
+    case " $AUDIT_TESTS " in *" $1 "*) [ $of_audit -eq 1 ] ;; *) [ $of_audit -eq 0 ] ;; esac
+}
+
 all=$(awk '/^[a-z]/ { print $1 }' "$list")
 names=${*:-$all}
 for name in $names; do # all of them first: a rotten list shows within a second
@@ -70,7 +77,7 @@ cmake -S . -B b -G Ninja >log 2>&1 || {
     give_up "cmake failed"
 }
 present=
-for test in $TESTS; do
+for test in $AUDIT_TESTS $TESTS; do
     [ -f "tests/unit/$test.c" ] || [ -f "tests/property/$test.c" ] || continue
     present="$present $test"
 done
@@ -95,6 +102,7 @@ for name in $names; do
     cp changed "$file"
     by=
     for test in $present; do
+        is_for "$test" "$file" || continue
         passes "$test" "$name" || {
             by=$test
             break

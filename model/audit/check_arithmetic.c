@@ -332,8 +332,8 @@ static iv latency_of_parts(auditor *a, const claim_figure *f, const char **how) 
         gaps.hi *= 1.2;
     }
     iv r = iv_add(iv_figure(ttft), gaps);
-    r.lo *= 0.995; /* three means of their own, and the end of a stream takes a moment */
-    r.hi *= 1.005;
+    r.lo *= 0.9995; /* the end of a stream takes a moment */
+    r.hi *= 1.0005;
     if (r.ok)
         *how = how2(a, "first token # + later tokens #", say_s(a, ttft->q.v), say_s(a, gaps.v));
     return r;

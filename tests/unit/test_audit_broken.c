@@ -22,7 +22,7 @@ static const struct broken {
     {R_CONSISTENCY, "said-twice", "wall_text", 20.1, 22.4, 1e-9},
     {R_UNITS, "kv-bytes", "kv", 2.0 * 32 * 8 * 128 * 2 * 32768 / 1e9, 4, 1e-9},
     {R_MEMORY, "kv-bytes", "kv_per_tok", 2 * 8 * 8 * 128 * 2, 131072, 1e-9},
-    {R_CONDITIONS, "same", "gain", NAN, NAN, 0}, /* 32 streams against 8 */
+    {R_CONDITIONS, "same", "gain", (double)NAN, (double)NAN, 0}, /* 32 streams against 8 */
     {R_MONO, "sharing", "computed_shared", 6000, 9000, 1e-9},
     {R_DETERMINISM, "same-seed", "tokens_first", 4800, 4796, 1e-9},
 };

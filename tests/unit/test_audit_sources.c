@@ -12,7 +12,7 @@ static const char *const FILES[] = {
     "scenarios/claims/head_to_head_4k.json", "scenarios/claims/head_to_head_20k.json",
     "scenarios/claims/cache_ab.json", "scenarios/claims/fleet_5x200.json"};
 
-#define NONE NAN
+#define NONE (double)NAN
 static const double MIB = 1048576, GIB = 1073741824;
 
 /* What the documents print, and nothing else. */

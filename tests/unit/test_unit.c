@@ -126,17 +126,17 @@ static const printed PRINTED[] = {
     {2.99, "USD/h", "$2.99/hr", 2.985, 2.995, false, false},
     {20000, "ms", "~$20,000", 15000, 25000, true, false},
     /* bounds */
-    {19500, "x", ">19,500x", 19500, INFINITY, false, true},
-    {30, "x", "≥30x", 30, INFINITY, false, true},
-    {30, "x", ">= 30x", 30, INFINITY, false, true},
-    {10, "min", "< 10 min", -INFINITY, 10, false, true},
-    {25, "ms", "≤ 25 ms", -INFINITY, 25, false, true},
+    {19500, "x", ">19,500x", 19500, (double)INFINITY, false, true},
+    {30, "x", "≥30x", 30, (double)INFINITY, false, true},
+    {30, "x", ">= 30x", 30, (double)INFINITY, false, true},
+    {10, "min", "< 10 min", -(double)INFINITY, 10, false, true},
+    {25, "ms", "≤ 25 ms", -(double)INFINITY, 25, false, true},
     /* whole things and whole bytes are exact, unless "about" or a bound */
     {13988, "tokens", "13,988", 13988, 13988, false, false},
     {54, "agents", "54", 54, 54, false, false},
     {57344, "bytes/token", "57,344 bytes", 57344, 57344, false, false},
     {50, "agents", "~50", 45, 55, true, false},
-    {7, "tokens", "> 7", 7, INFINITY, false, true},
+    {7, "tokens", "> 7", 7, (double)INFINITY, false, true},
     {1.5, "tokens", "1.5", 1.45, 1.55, false, false},
     {2560, "MiB", "2560 MiB", 2559.5, 2560.5, false, false}, /* a multiple is a measure */
     /* per cent */
