@@ -471,7 +471,7 @@ static void check_gate(checker *c, const cJSON *root, bool legacy, packet_check 
     if (own && !cJSON_IsNumber(own))
         violate(c, "min_speedup_ratio", "/min_speedup_ratio", "found %s, expected a number",
                 shown(own, found, sizeof found));
-    bool given = cJSON_IsNumber(own) && own->valuedouble > 0;
+    bool given = own && cJSON_IsNumber(own) && own->valuedouble > 0;
     bool four = policy && strstr(policy, "4x");
     out->gate = given ? own->valuedouble : four ? 4.0 : 1.5;
     if (legacy) out->gate = fmax(out->gate, 4.0);
@@ -491,7 +491,7 @@ static void check_doubles(checker *c, const cJSON *node, const char *where) {
         char path[200];
         snprintf(path, sizeof path, "%.120s/%.60s", where, v->string ? v->string : "-");
         for (const cJSON *w = v->string ? node->child : v; w != v; w = w->next)
-            if (strcmp(w->string, v->string) == 0)
+            if (w->string && strcmp(w->string, v->string) == 0)
                 violate(c, "duplicate", path, "found the key twice, expected it once");
         if (cJSON_IsObject(v) || cJSON_IsArray(v)) check_doubles(c, v, path);
     }
