@@ -178,7 +178,7 @@ Test(audit_corpus, numbers) {
 /* One claim in the older shape and in the present one: the same is found. 80 layers x 8 heads x 128
  * x 2 x 2 B are 327,680 bytes a token, 8,192 tokens 2.684 GB; 2.5 GiB are right, 2.5 GB are not. */
 Test(audit_corpus, both_shapes_say_the_same) {
-    static const char *const BODY =
+    static const char BODY[] =
         "\"hardware\": {\"chip\": null}, \"model\": {\"name\": \"m\", \"layers\": 80, "
         "\"full_attention_layers\": 80, \"kv_heads\": 8, \"head_dim\": 128, "
         "\"kv_bytes_per_element\": 2}, \"workload\": {\"context_tokens\": 8192}, \"figures\": "

@@ -181,7 +181,7 @@ Test(claim, an_unknown_unit_is_kept_and_not_computed_with) {
 
 /* 5 agents x 200 turns x 20 tokens; P = 2,048. */
 Test(claim, a_workload_is_a_session_when_all_of_it_is_known) {
-    static const char *const FULL =
+    static const char FULL[] =
         ", \"workload\": {\"K\": 5, \"H\": 200, \"P\": 2048, \"turn_delta_in_tok\": 12, "
         "\"turn_out_tok\": 20%s}";
     const claim *c = support_claim(with_figures(
