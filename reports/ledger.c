@@ -144,14 +144,17 @@ typedef struct printed {
     int decimals;
 } printed;
 
-/* Digits behind the point. JSON writers drop trailing zeros, so a bare 0 or 1 is held to two; with
- * an exponent, or behind the twelfth digit, the text is that of a double and says no more. */
+/* Places behind the point. JSON writers drop trailing zeros, so a bare 0 or 1 is held to two;
+ * behind the twelfth the digits are those of a double and say no more. */
 static int decimals_of(const char *text) {
     enum { BARE = 2, MOST = 12 };
-    const char *point = strchr(text, '.');
-    if (strpbrk(text, "eE")) return MOST;
-    int n = point ? (int)strlen(point + 1) : BARE;
-    return n < MOST ? n : MOST;
+    const char *point = strchr(text, '.'), *exponent = strpbrk(text, "eE");
+    long n = point ? (long)strspn(point + 1, "0123456789") : 0;
+    if (exponent) {
+        long power = strtol(exponent + 1, NULL, 10);
+        n = power < -MOST ? MOST : power > MOST ? 0 : n - power;
+    }
+    return n <= 0 ? BARE : n < MOST ? (int)n : MOST;
 }
 
 static printed print_of(double v, const char *text, size_t len) {

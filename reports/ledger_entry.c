@@ -68,7 +68,8 @@ err_code ledger_of_result(const file_bytes *f, const char *arm_name, arena *mem,
                           .mechanism = "kv_prefix_reuse",
                           .prov = PROV_MODELED,
                           .source_schema = RESULT_SCHEMA,
-                          .source_sha256 = f->sha256};
+                          .source_sha256 = arena_strdup(mem, f->sha256)};
+    if (!out->source_sha256) err_set(e, E_LIMIT, f->name, "does not fit the memory budget");
     jr_schema(root, RESULT_SCHEMA);
     if (jr_ok(root)) {
         out->source_id = jr_str(root, "scenario");

@@ -1,7 +1,7 @@
 /* A new row for a ledger: of a projection (provenance modeled) or of a witnessed run.
  *
  * Token counts are what the prefix cache was presented with and what was taken from it. Everything
- * lives in the arena or is borrowed from the arguments. */
+ * lives in the arena that made it, or in the witness it is of. */
 #ifndef RATECAST_LEDGER_ENTRY_H
 #define RATECAST_LEDGER_ENTRY_H
 

@@ -105,9 +105,8 @@ static err_code check_add(const opts *o, err *e) {
 static err_code make_entry(const opts *o, arena *mem, ledger_entry *x, err *e) {
     const char *result = opts_get(o, "result");
     if (result) {
-        file_bytes *f = ARENA_NEW(mem, file_bytes); /* the entry borrows its digest */
-        if (!f) return err_set(e, E_LIMIT, result, "does not fit the memory budget");
-        if (file_read(result, mem, f, e) || ledger_of_result(f, opts_get(o, "arm"), mem, x, e))
+        file_bytes f = {0};
+        if (file_read(result, mem, &f, e) || ledger_of_result(&f, opts_get(o, "arm"), mem, x, e))
             return e->code;
     } else {
         const char *dir = opts_get(o, "witness");
@@ -152,7 +151,7 @@ static err_code check_text(const char *path, const buf *text, arena *mem, err *e
     rollup r;
     if (ledger_read(&l, &f, e) || ledger_fold(&l, mem, &r, e)) return e->code;
     const char *same = ledger_repeats(&l, l.n - 1, mem);
-    if (same) return err_set(e, E_REFUSED, f.name, "has this row already: %s", same);
+    if (same) return err_set(e, E_REFUSED, same, "is this row already");
     return OK;
 }
 
