@@ -70,12 +70,10 @@ static err_code fold(const opts *o, arena *mem, int *code, err *e) {
     buf_init(&out);
     if (opts_has(o, "json"))
         report_rollup_json(&r, files, n, &out);
-    else {
+    else
         report_rollup_text(&r, mem, &out);
-        print_warnings(&r);
-    }
     *code = r.warnings_n > 0 && opts_has(o, "strict") ? 1 : 0;
-    (void)cli_output(o, &out, NULL, names, n, e);
+    if (cli_output(o, &out, NULL, names, n, e) == OK && !opts_has(o, "json")) print_warnings(&r);
     buf_done(&out);
     return e->code;
 }

@@ -22,8 +22,8 @@ static void check(const rollup *r) {
         const ledger_week *w = &r->weeks[i];
         EXPECT(w->sum.rows > 0 && w->sum.reused_tok <= w->sum.prompt_tok);
         EXPECT(w->thin == (w->sum.rows < LEDGER_THIN_ROWS));
-        if (i == 0) EXPECT(w->trend == TREND_NEW);
-        if (i > 0) EXPECT(strcmp(r->weeks[i - 1].week, w->week) < 0);
+        EXPECT(i > 0 || w->trend == TREND_NEW);
+        EXPECT(i == 0 || strcmp(r->weeks[i - 1].week, w->week) < 0);
         rows += w->sum.rows;
         prompt += w->sum.prompt_tok;
         reused += w->sum.reused_tok;
