@@ -502,7 +502,10 @@ static void warn(warnings *w, const ledger_row *row, ledger_doubt kind, const ch
 
 static err_code judge_rows(const view *v, size_t n, arena *mem, rollup *out, err *e) {
     warnings w = {.v = ARENA_ARRAY(mem, ledger_warning, LEDGER_WARNINGS_MAX)};
-    if (!w.v) no_room(e, "ledger");
+    if (!w.v) {
+        no_room(e, "ledger");
+        return e->code;
+    }
     for (size_t i = 0; i < n && e->code == OK; i++) {
         const ledger_row *row = v[i].row;
         if (v[i].same_as) {

@@ -97,7 +97,7 @@ err_code ledger_of_witness(const witness *w, const char *run_id, arena *mem, led
     }
     if (!run) (void)not_there("--run", "run", run_id, &names, e);
     buf_done(&names);
-    if (e->code) return e->code;
+    if (!run) return e->code;
     const char *where = arena_printf(mem, "run %s", run->id);
     if (run->excluded) return err_set(e, E_REFUSED, where, "is excluded: %s", run->excluded);
     if (!run->complete)
