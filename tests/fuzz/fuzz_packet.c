@@ -11,8 +11,7 @@ static void check(const packet_check *p) {
     EXPECT(p->valid == (p->n == 0));
     EXPECT(strlen(p->sha256) == 64);
     EXPECT(isfinite(p->gate) && p->gate > 0);
-    for (size_t i = 0; i < p->n; i++)
-        EXPECT(p->violations[i].rule[0] && p->violations[i].what[0]);
+    for (size_t i = 0; i < p->n; i++) EXPECT(p->violations[i].rule[0] && p->violations[i].what[0]);
     EXPECT(!p->valid || p->speedup_ratio >= p->gate);
 }
 
