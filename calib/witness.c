@@ -77,21 +77,11 @@ static bool next_piece(lines *l, piece *p) {
     return false;
 }
 
-/* An error of jr_parse, which takes the line for a whole file, said of line `name` of its file. */
-static void fail_line(err *e, const char *name, err *bad) {
-    size_t n = strlen(name);
-    char *file = strstr(bad->what, "end of the file");
-    if (file) memcpy(file, "end of the line", 15);
-    if (strncmp(bad->where, name, n) == 0 && strncmp(bad->where + n, ":1:", 3) == 0)
-        memmove(bad->where + n, bad->where + n + 2, strlen(bad->where + n + 2) + 1);
-    err_set(e, bad->code, bad->where, "%s", bad->what);
-}
-
 /* Parses one piece as an object. A fragment beside NUL bytes is no error: false with `e` unset. */
 static bool parse_piece(reader *r, const piece *p, const char *name, jr_doc *d) {
     err bad = {0};
-    if (jr_parse(d, name, p->s, p->len, r->mem, &bad)) {
-        if (!p->cut || bad.code != E_SYNTAX) fail_line(r->e, name, &bad);
+    if (jr_parse_line(d, name, p->s, p->len, r->mem, &bad)) {
+        if (!p->cut || bad.code != E_SYNTAX) err_set(r->e, bad.code, bad.where, "%s", bad.what);
         return false;
     }
     d->e = r->e;

@@ -119,6 +119,12 @@ static void add_json(const finding *f, cJSON *list) {
     jw_str(o, "why", f->why);
 }
 
+void report_audit_lists(const audit *a, cJSON *root) {
+    cJSON *findings = jw_arr(root, "findings"), *passes = jw_arr(root, "passes");
+    for (size_t i = 0; i < a->findings_n; i++) add_json(&a->findings[i], findings);
+    for (size_t i = 0; i < a->passes_n; i++) add_json(&a->passes[i], passes);
+}
+
 void report_audit_json(const audit *a, const char *sha256, buf *out) {
     cJSON *root = cJSON_CreateObject();
     jw_str(root, "schema", "ratecast.audit/1");
@@ -127,9 +133,7 @@ void report_audit_json(const audit *a, const char *sha256, buf *out) {
     jw_str(root, "title", a->title);
     jw_str(root, "input_sha256", sha256);
     jw_str(root, "verdict", VERDICT_NAMES[a->verdict]);
-    cJSON *findings = jw_arr(root, "findings"), *passes = jw_arr(root, "passes");
-    for (size_t i = 0; i < a->findings_n; i++) add_json(&a->findings[i], findings);
-    for (size_t i = 0; i < a->passes_n; i++) add_json(&a->passes[i], passes);
+    report_audit_lists(a, root);
     jw_print(root, out);
     cJSON_Delete(root);
 }

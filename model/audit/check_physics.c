@@ -195,6 +195,31 @@ static void check_ceiling_figure(auditor *a, const claim_figure *f) {
                   "%s is the ceiling itself, as printed", say_in(a, f->q.v, f->q.u));
 }
 
+/* A first token takes at least one pass over the weights, however much of the prompt is cached: at
+ * least one token is computed. The fastest of an arm. */
+static void check_first_token(auditor *a, const claim_figure *f) {
+    const claim *c = a->claim;
+    bool unstated;
+    const claim_chip *chip = facts_chip(a, f);
+    iv bytes = facts_pass_bytes(c, f, &unstated);
+    if (f->metric != METRIC_TTFT || !chip || chip->mem_bw_bytes_s <= 0 || !bytes.ok) return;
+    for (size_t i = 0; i < c->figures_n; i++) {
+        const claim_figure *g = &c->figures[i];
+        if (g->metric == METRIC_TTFT && claim_same_arm(f->arm, g->arm) &&
+            (g->q.v < f->q.v || (g->q.v == f->q.v && g < f)))
+            return;
+    }
+    double floor_s = bytes.lo / (chip->mem_bw_bytes_s * (double)f->gpus_n);
+    bool ok = f->q.hi >= floor_s;
+    finding *say = audit_say(a, R_FLOOR, "first-token", ok ? AUDIT_PASS : AUDIT_FAIL, label(a, f),
+                             f->origin | chip->origin | bytes.origins,
+                             "a first token after %s; one pass over %s of weights takes %s, and a "
+                             "cached prompt still computes its last token",
+                             say_s(a, f->q.v), say_num(a, bytes.v / 1e9, "GB"),
+                             say_s(a, bytes.v / (chip->mem_bw_bytes_s * (double)f->gpus_n)));
+    audit_numbers(say, floor_s * 1e3, f->q.v * 1e3, "ms");
+}
+
 /* ---- prefill against arithmetic ---- */
 
 /* Operations a second of the chip in eight-bit arithmetic, for weights of eight bits or less;
@@ -288,6 +313,7 @@ void check_ceilings(auditor *a) {
         const claim_figure *f = &c->figures[i];
         stream s = weight_stream(a, f);
         if (s.known) say_stream(a, f, &s);
+        check_first_token(a, f);
         check_inherited(a, f);
         if (f->metric == METRIC_ROUNDS) check_rounds(a, f);
         if (f->metric == METRIC_CEILING_RATE) check_ceiling_figure(a, f);

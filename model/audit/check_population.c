@@ -474,6 +474,23 @@ static void check_queue_in_ttft(auditor *a, const claim_figure *f) {
     audit_numbers(say, wait->q.v, f->q.v, "s");
 }
 
+/* Queue wait printed beside a wall-clock that its parts fill without it. */
+static void check_queue_beside_wall(auditor *a, const claim_figure *f) {
+    const claim *c = a->claim;
+    const claim_figure *wall = facts_beside(c, f, METRIC_WALL);
+    iv busy = iv_add(iv_figure(facts_beside(c, f, METRIC_PREFILL_TIME)),
+                     iv_figure(facts_beside(c, f, METRIC_DECODE_TIME)));
+    if (f->metric != METRIC_QUEUE_TIME || f->percentile_ppm || f->q.v <= 0 || !wall || !busy.ok ||
+        !claim_same_arm(wall->arm, f->arm) || !quantity_allows(&wall->q, busy.lo, busy.hi))
+        return;
+    finding *say = audit_say(a, R_QUEUE, "beside-wall", AUDIT_CANNOT_TELL, f->name,
+                             f->origin | wall->origin | busy.origins,
+                             "%s of queue wait stand beside a wall-clock of %s that prefill and "
+                             "decode fill: in no part of it, and not said to be in TTFT",
+                             say_s(a, f->q.v), say_s(a, wall->q.v));
+    audit_numbers(say, 0, f->q.v, "s");
+}
+
 /* A time of nothing was not taken: the answer came in one piece. */
 static void check_untimed(auditor *a, const claim_figure *f) {
     if (f->q.u->dim != DIM_TIME || f->q.v != 0 || f->q.bound) return;
@@ -495,6 +512,7 @@ void check_populations(auditor *a) {
     check_turns(a);
     for (size_t i = 0; i < c->figures_n; i++) {
         const claim_figure *f = &c->figures[i];
+        check_queue_beside_wall(a, f);
         check_untimed(a, f);
         if (f->metric == METRIC_TTFT) check_queue_in_ttft(a, f);
         if (f->metric == METRIC_TTFT) check_whole_batch(a, f);

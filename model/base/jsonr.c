@@ -183,6 +183,21 @@ err_code jr_parse(jr_doc *d, const char *name, const char *s, size_t len, arena 
     return OK;
 }
 
+err_code jr_parse_line(jr_doc *d, const char *name, const char *s, size_t len, arena *mem, err *e) {
+    err bad = {.code = e->code};
+    if (jr_parse(d, name, s, len, mem, &bad) == OK) {
+        d->e = e;
+        return OK;
+    }
+    d->e = e;
+    size_t n = strlen(name); /* jr_parse took the line for a whole file: it said line 1 of it */
+    char *file = strstr(bad.what, "end of the file");
+    if (file) memcpy(file, "end of the line", 15);
+    if (strncmp(bad.where, name, n) == 0 && strncmp(bad.where + n, ":1:", 3) == 0)
+        memmove(bad.where + n, bad.where + n + 2, strlen(bad.where + n + 2) + 1);
+    return err_set(e, bad.code, bad.where, "%s", bad.what);
+}
+
 void jr_free(jr_doc *d) {
     cJSON_Delete(d->root);
     d->root = NULL;

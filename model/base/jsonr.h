@@ -40,6 +40,10 @@ typedef struct jr {
 /* Parses `len` bytes. On failure `doc->e` is set and `doc->root` is NULL. Free with jr_free. */
 MUST_USE err_code jr_parse(jr_doc *doc, const char *name, const char *s, size_t len, arena *mem,
                            err *e);
+/* The same for one line of a file of lines: `name` is "FILE:LINE", so an error stands at
+ * FILE:LINE:COLUMN. */
+MUST_USE err_code jr_parse_line(jr_doc *doc, const char *name, const char *s, size_t len,
+                                arena *mem, err *e);
 void jr_free(jr_doc *doc);
 jr jr_root(jr_doc *doc);
 

@@ -2,6 +2,7 @@
 #include "invariants.h"
 #include "project.h"
 #include "report_explain.h"
+#include "report_packet.h"
 #include "report_project.h"
 
 #include "base/jsonw.h"
@@ -25,6 +26,10 @@ static const opt_spec OPTS[] = {
     {"md", 0, NULL, "Markdown", false},
     OPT_OUTPUT,
     OPT_RATES,
+    {"packet", 0, "FILE",
+     "also write an agentic-comparison packet; goes with --json -o and --packet-identity", false},
+    {"packet-identity", 0, "FILE",
+     "a packet that says what no projection knows: time, host, revisions, digests, quality", false},
     {"explain-assumptions", 0, NULL,
      "say what each assumption means and what 10 % more of it would change", false},
     {"strict", 0, NULL, "exit 1 when a rule is broken by an assumption or a price is extrapolated",
@@ -151,17 +156,17 @@ static err_code run_sweep(const opts *o, const file_bytes *f, card_library *lib,
 }
 
 static int exit_code(const sweep_point *points, size_t n, bool strict) {
-    bool engine_broken = false, finding = false;
+    bool engine_broken = false, broken = false;
     for (size_t k = 0; k < n; k++) {
         for (size_t i = 0; i < RULES_N; i++) {
             const rule_result *r = &points[k].rules[i];
             engine_broken |= r->rule->kind == RULE_ENGINE && r->outcome == RULE_BROKEN;
-            finding |= r->outcome == RULE_BROKEN || r->outcome == RULE_BROKEN_DECLARED;
+            broken |= r->outcome == RULE_BROKEN || r->outcome == RULE_BROKEN_DECLARED;
         }
         for (size_t i = 0; i < points[k].p->arms_n; i++)
-            finding |= points[k].p->arms[i].extrapolations_n > 0;
+            broken |= points[k].p->arms[i].extrapolations_n > 0;
     }
-    return engine_broken || (strict && finding) ? 1 : 0;
+    return engine_broken || (strict && broken) ? 1 : 0;
 }
 
 static err_code write_out(const opts *o, const scenario *s, const card_library *lib, const buf *out,
@@ -178,6 +183,54 @@ static err_code write_out(const opts *o, const scenario *s, const card_library *
     return cli_output(o, out, lib, inputs, n, e);
 }
 
+static err_code check_packet_options(const opts *o, bool sweep, err *e) {
+    if (!opts_has(o, "packet")) {
+        if (opts_has(o, "packet-identity"))
+            return err_set(e, E_USAGE, "--packet-identity",
+                           "found no --packet FILE, expected both");
+        return OK;
+    }
+    if (!opts_has(o, "packet-identity") || !opts_has(o, "json") || !opts_has(o, "output") ||
+        sweep || o->operands_n == 0)
+        return err_set(e, E_USAGE, "--packet",
+                       "expected SCENARIO without a sweep, --json, -o RESULT and --packet-identity "
+                       "FILE beside it: a packet names its result by the digest of the bytes");
+    return OK;
+}
+
+/* A packet of the projection whose JSON is `result`, written and held against the format's own
+ * rules: code 1 when it breaks one. */
+static err_code write_packet(const opts *o, const projection *p, const buf *result, arena *mem,
+                             int *code, err *e) {
+    char sha256[65];
+    file_bytes identity = {0};
+    packet_check check;
+    buf out;
+    file_sha256_hex(result->s, result->len, sha256);
+    const char *line = arena_printf(mem, "ratecast project %s --json", o->operands[0]);
+    const parsed_opt *sets = opts_all(o, "set");
+    for (size_t i = 0; line && i < sets->n; i++)
+        line = arena_printf(mem, "%s --set %s", line, sets->value[i]);
+    if (!line) return err_set(e, E_NOMEM, "project", "out of memory");
+    if (file_read(opts_get(o, "packet-identity"), mem, &identity, e)) return e->code;
+    buf_init(&out);
+    if (report_packet_write(p, &identity, opts_get(o, "output"), sha256, line, mem, &out, e) ==
+            OK &&
+        file_same(opts_get(o, "packet"), opts_get(o, "packet-identity")))
+        err_set(e, E_USAGE, "--packet", "%s is an input, expected another file",
+                opts_get(o, "packet"));
+    file_bytes f = {.name = opts_get(o, "packet"), .s = out.s, .len = out.len};
+    if (!e->code && packet_parse(&f, mem, &check, e) == OK &&
+        file_write(f.name, out.s, out.len, e) == OK) {
+        for (size_t i = 0; i < check.n; i++)
+            fprintf(stderr, "ratecast: %s#%s: %s\n", f.name, check.violations[i].where,
+                    check.violations[i].what);
+        if (!check.valid) *code = 1;
+    }
+    buf_done(&out);
+    return e->code;
+}
+
 static err_code project(const opts *o, arena *mem, int *code, err *e) {
     card_library lib = cli_library(o);
     const parsed_opt *sets = opts_all(o, "set");
@@ -188,6 +241,7 @@ static err_code project(const opts *o, arena *mem, int *code, err *e) {
         scenario_parse(&in, &lib, sets->value, sets->n, mem, &s, e))
         return e->code;
     bool sweep = s->sweep_path && !is_set(sets, s->sweep_path);
+    if (check_packet_options(o, sweep, e)) return e->code;
     size_t n = sweep ? s->sweep_n : 1;
     sweep_point *points = ARENA_ARRAY(mem, sweep_point, n);
     if (!points) return err_set(e, E_LIMIT, s->id, "does not fit the memory budget");
@@ -202,6 +256,7 @@ static err_code project(const opts *o, arena *mem, int *code, err *e) {
         report_project(points[0].p, points[0].rules, f, mem, &out);
     if (opts_has(o, "explain-assumptions")) (void)report_explain(points[n - 1].p, mem, &out, e);
     if (!e->code) (void)write_out(o, s, &lib, &out, e);
+    if (!e->code && opts_has(o, "packet")) (void)write_packet(o, points[0].p, &out, mem, code, e);
     buf_done(&out);
     return e->code;
 }

@@ -72,8 +72,9 @@ CARD = schema("rates/rate-card.schema.json")
 WITNESS = schema("calib/witness.schema.json")
 VALIDATE = schema("reports/validate.schema.json")
 EXPLAIN = schema("reports/explain.schema.json")
+ROLLUP = schema("reports/rollup.schema.json")
 for name, v in (("scenario", SCENARIO), ("result", RESULT), ("rate-card", CARD), ("witness", WITNESS), ("validate", VALIDATE),
-                ("explain", EXPLAIN)):
+                ("explain", EXPLAIN), ("rollup", ROLLUP)):
     judge(f"{name}.schema.json describes every field", not list(undescribed(v.schema)), list(undescribed(v.schema)))
 
 # ---- shipped files ----
@@ -224,6 +225,34 @@ explained(FILE)
 explained(os.path.join(REPO, "scenarios/llama_server_h200.json"))
 explained(f"{PUBLISHED}/legacy_4k.json", "--order", "decode,card", "--set", "workload.K=3")
 explained(f"{PUBLISHED}/head_to_head_20k.json", "--against", os.path.join(REPO, "scenarios/head_to_head_20k.json"))
+
+# ---- roll-ups of ledgers ----
+
+ROW = {"schema": "fak-cache-value-ledger/1", "date": "2026-09-03", "session_type": "run", "provider": "fak",
+       "mechanism": "kv_prefix_reuse", "context": "c", "turns": 10, "prompt_tokens": 69632, "reused_tokens": 61440,
+       "reuse_ratio": 0.88234}
+MODELED = dict(ROW, provenance="modeled")
+LEDGERS = {  # name: rows
+    "the document's row": [ROW],
+    "no row": [],
+    "modeled": [MODELED],
+    "no prompt token": [dict(ROW, prompt_tokens=0, reused_tokens=0, reuse_ratio=0)],
+    "weeks": [ROW, ROW, MODELED, dict(ROW, date="2020-12-31", stats=dict(ROW, turns=9)), dict(ROW, turns=1), dict(ROW, turns=0)],
+    "many warnings": [ROW] * 300,
+}
+for name, rows in LEDGERS.items():
+    with open("ledger.jsonl", "w") as f:
+        f.writelines(json.dumps(row) + "\n" for row in rows)
+    r = run("ledger", "fold", "ledger.jsonl", "--json")
+    try:
+        doc = json.loads(r.stdout)
+        why = complaint(ROLLUP, doc)
+    except ValueError as e:
+        doc, why = {"rows": {}}, f"{e}; {r.stderr.strip()}"
+    judge(f"ledger fold --json: {name}", r.returncode == 0 and not why, why or f"exit code {r.returncode}")
+    counts = doc["rows"]
+    parts = sum(counts.get(k, 0) for k in ("counted", "not_measured", "single_turn", "zero_turns", "duplicate"))
+    judge(f"ledger fold --json: {name}, rows", counts.get("read") == len(rows) == parts, counts)
 
 # ---- agreement ----
 
