@@ -8,7 +8,7 @@
 extern const import_format IMPORT_VLLM_JSON, IMPORT_VLLM_TEXT, IMPORT_SGLANG_JSONL,
     IMPORT_SGLANG_TEXT, IMPORT_GUIDELLM_JSON, IMPORT_GUIDELLM_TEXT;
 
-enum { SERVING_VALUES = 96, SERVING_SEEN = 256 };
+enum { SERVING_VALUES = 160, SERVING_SEEN = 256 };
 
 typedef struct serving_value {
     const char *key; /* kept, or a literal */
