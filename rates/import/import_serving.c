@@ -38,7 +38,12 @@ static serving_value *slot(serving *s, const char *key) {
     serving_value *v = (serving_value *)find(s, key);
     if (v) return v;
     const char *kept = import_keep(s->in, key);
-    if (!kept || s->run.n == SERVING_VALUES) return NULL;
+    if (!kept) return NULL;
+    if (s->run.n == SERVING_VALUES) {
+        import_warn(s->in, s->file, s->run.line, "%s is left out: more than %d values of one run",
+                    key, SERVING_VALUES);
+        return NULL;
+    }
     v = &s->run.v[s->run.n++];
     *v = (serving_value){.key = kept, .v = (double)NAN};
     return v;

@@ -8,7 +8,7 @@
 extern const import_format IMPORT_VLLM_JSON, IMPORT_VLLM_TEXT, IMPORT_SGLANG_JSONL,
     IMPORT_SGLANG_TEXT, IMPORT_GUIDELLM_JSON, IMPORT_GUIDELLM_TEXT;
 
-enum { SERVING_VALUES = 96, SERVING_SEEN = 256 };
+enum { SERVING_VALUES = 160, SERVING_SEEN = 256 };
 
 typedef struct serving_value {
     const char *key; /* kept, or a literal */
@@ -35,7 +35,6 @@ typedef struct serving_mark {
 typedef struct serving {
     import *in;
     const char *file;
-    const char *unit; /* of the streamed gaps, for messages */
     serving_run run;
     size_t seen_n;
     serving_mark seen[SERVING_SEEN];
@@ -55,6 +54,9 @@ bool serving_is_latency(const char *key);
 void serving_state(serving *s, size_t line, const char *name, const char *key, double v);
 /* Record, rows and warnings of the run; begins the next one. `settings` may be NULL. */
 void serving_finish(serving *s, const char *const *settings);
+
+/* The same of GuideLLM, whose words are others. */
+void guidellm_finish(serving *s);
 
 /* Readers of vLLM and SGLang, whose outputs have one ancestor. */
 err_code serving_read_json(import *in, import_text *t);

@@ -214,3 +214,16 @@ import then = in;
                                "eval rate:            25.00 tokens/s\n";
     equal(&then, MORE, sizeof MORE - 1, "unknown labels");
 }
+
+/* Under a locale with a decimal comma Python and Go print points; a spreadsheet does not. */
+Test(local, decimal_commas_are_read_or_refused_by_name) {
+    add(BLOCK("400,00", "25,00"), "ollama_verbose");
+    near(num(0, "gen_tok_s"), 25);
+    cr_assert_eq(in.errors.n, 0);
+    add("Timing with prompt_tokens=100 and generation_tokens=50.\n"
+        "Trial 1:  prompt_tps=800,125, generation_tps=40,125, peak_memory=3,502\n"
+        "Averages: prompt_tps=800,125, generation_tps=40,125, peak_memory=3,502\n",
+        "mlx_benchmark");
+    cr_assert_eq(usable(), 0);
+    cr_assert(noted(&in.errors, 2, "prompt_tps is \"800,125"));
+}
