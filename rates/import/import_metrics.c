@@ -52,7 +52,7 @@ static const struct {
     [M_TTST] = {"time_to_second_token", "ttst_ms", UNIT_TIME, false},
     [M_ITL] = {"inter_token_latency", "itl_ms", UNIT_TIME, false},
     [M_ICL] = {"inter_chunk_latency", "icl_ms", UNIT_TIME, false},
-    [M_LATENCY] = {"request_latency", "latency_ms", UNIT_TIME, false},
+    [M_LATENCY] = {"request_latency", "request_latency_ms", UNIT_TIME, false},
     [M_OUT_RATE] = {"output_token_throughput", "output_tok_s_aggregate", UNIT_RATE, true},
     [M_TOTAL_RATE] = {"total_token_throughput", "total_tok_s_aggregate", UNIT_RATE, true},
     [M_USER_RATE] = {"output_token_throughput_per_user", "user_tok_s", UNIT_RATE, false},
@@ -336,6 +336,10 @@ static void add_rows(import *in, const char *file, size_t line, const metric_set
         r->tok_s = r->per_seq_tok_s = isl / ttft * 1e3;
         r->refused = "the time to the first token holds client, queue and that token, and a cached "
                      "prompt does not show in it";
+        import_warn(in, file, line,
+                    "%.6g prompt tokens over the %.6g ms to the first token are no prefill rate: "
+                    "queue and a cached prefix do not show in them",
+                    isl, ttft);
     }
     if (!(mean_of(s, M_OUT_RATE) > 0 && tokens(osl) > 0)) return;
     r = new_row(in, file, line, s, IMPORT_MIXED);
