@@ -138,6 +138,12 @@ int64_t number_behind(const char *line, const char *word);
 /* The same of a time in ms with a fraction; NaN: not there. */
 double time_behind(const char *line, const char *word, bool comma);
 
+/* The name of a device in a line of its backend's banner; false: another line. */
+bool banner_device(const char *line, char *out, size_t size);
+/* What a program of llama.cpp says of itself at its start: build, model, device, batches, KV. Texts
+ * are of `mem`. */
+void log_settings(arena *mem, const char *line, const char **setting);
+
 /* ---- requests ---- */
 
 /* One request of llama-server, or the sums of one process. */

@@ -66,6 +66,8 @@ static import_row *phase_row(import *in, const char *file, size_t line, const ll
     int64_t before =
         (q->cached > 0 ? q->cached : 0) + (decode && q->prompt_n > 0 ? q->prompt_n : 0);
     r->depth_tok = before;
+    const char *layout = q->setting[IMPORT_KV_LAYOUT];
+    if (layout) r->layout = strcmp(layout, "unified") == 0 ? KV_LAYOUT_UNIFIED : KV_LAYOUT_SPLIT;
     import_settings_keep(in, r, q->setting);
     if (undefined) {
         r->refused = "nan or inf: a phase of 0 ms, not measured";

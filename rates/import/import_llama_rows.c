@@ -141,11 +141,19 @@ static number_kind rate_cell(const char *cell, double *mean, double *std) {
     return NUMBER_OK;
 }
 
+/* As many rows in a step as decode has. */
+static bool is_small(const char *batch) {
+    return batch && batch[1] == '\0' && batch[0] >= '1' && batch[0] <= '8';
+}
+
 static void add_row(llama_table *t, size_t line, const run_of *run, const bench_test *test,
                     number_kind kind, double mean, double std, const char *what) {
     import_row *r = bench_row(t->in, t->file, line, test, mean, std);
     if (!r) return;
     import_settings_keep(t->in, r, run->setting);
+    if (!r->refused && test->tg == 0 &&
+        (is_small(run->setting[IMPORT_N_BATCH]) || is_small(run->setting[IMPORT_N_UBATCH])))
+        r->refused = "batches of so few rows run the kernels of decode: no prefill rate";
     if (!bench_rate_usable(t->in, r, kind, mean, what)) return;
     char key[160];
     snprintf(key, sizeof key, "%s @ %lld %.60s", test->label, (long long)test->depth, what);

@@ -491,6 +491,49 @@ Test(import_llama, release_line_before_the_times) {
     cr_assert_null(in.rows[1].refused);
 }
 
+Test(import_llama, server_log_of_json_lines) {
+    add("{\"msg\":\"slot is processing task\",\"slot_id\":0,\"task_id\":6}\n"
+        "{\"msg\":\"kv cache rm [p0, end)\",\"p0\":40,\"slot_id\":0,\"task_id\":6}\n"
+        "{\"function\":\"print_timings\",\"msg\":\"prompt eval time     =    1000.00 ms /    50 "
+        "tokens (   20.00 ms per token,    50.00 tokens per "
+        "second)\",\"slot_id\":0,\"t_prompt_processing\":1000.001,\"task_id\":6}\n"
+        "{\"function\":\"print_timings\",\"msg\":\"generation eval time =    2000.00 ms /    50 "
+        "runs   (   40.00 ms per token,    25.00 tokens per "
+        "second)\",\"slot_id\":0,\"t_token_generation\":2000.002,\"task_id\":6}\n");
+    is_format("llama_server_log");
+    cr_assert_eq(in.records_n, 1);
+    num(0, "task", 6);
+    num(0, "cached", 40);
+    num(0, "prompt_ms", 1000.001);
+    num(0, "gen_ms", 2000.002);
+    refused(0, "warm");
+    cr_assert_eq(in.rows[1].depth_tok, 90);
+}
+
+Test(import_llama, server_says_what_it_runs) {
+    add("build: 5315 (8c83449c) with cc for x86_64-linux-gnu\n"
+        "  Device 0: Card A, compute capability 9.0, VMM: yes\n"
+        "srv    load_model: loading model '/x/tiny-q8.gguf'\n"
+        "llama_context: n_batch       = 2048\nllama_context: n_ubatch      = 512\n"
+        "llama_context: flash_attn    = enabled\nllama_context: kv_unified    = true\n" TIMES(
+            "0", "5", "1000.00", "100", "100.00", "2000.00", "50", "25.00") END("0", "5", "149"));
+    cr_assert_eq(in.rows_n, 2);
+    for (size_t i = 0; i < 2; i++) {
+        cr_assert_null(in.rows[i].refused);
+        setting(i, IMPORT_BUILD, "8c83449c");
+        setting(i, IMPORT_GPU, "Card A");
+        setting(i, IMPORT_MODEL, "tiny-q8");
+        setting(i, IMPORT_N_UBATCH, "512");
+        setting(i, IMPORT_FLASH_ATTN, "1");
+        setting(i, IMPORT_KV_LAYOUT, "unified");
+    }
+}
+
+Test(import_llama, prompt_in_tiny_batches_is_no_prefill) {
+    add("| model | n_batch | test | t/s |\n|--|--|--|--|\n| m | 4 | pp512 | 30.00 ± 0.50 |\n");
+    refused(0, "so few rows");
+}
+
 Test(import_llama, python_binding_with_a_warm_prefix) {
     add("Llama.generate: prefix-match hit\n"
         "llama_print_timings: prompt eval time = 1000.00 ms / 100 tokens (10.00 ms per token, "
