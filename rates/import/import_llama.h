@@ -39,7 +39,10 @@ const char *bench_stem(arena *mem, const char *path);
 const char *bench_key(import *in, const char *header);
 /* Cell without Markdown's bold and code marks, into out. */
 const char *bench_plain(const char *cell, char *out, size_t size);
-/* A value of a record: a number where the whole cell is one. */
+/* Has the record that was begun last a value of that key? */
+bool bench_record_has(const import *in, const char *key);
+/* A value of a record: a number where the whole cell is one. A key that the record has already is
+ * passed over. */
 void bench_record_cell(import *in, const char *key, const char *cell);
 
 /* ---- the same thing twice ---- */

@@ -529,6 +529,25 @@ Test(import_llama, server_says_what_it_runs) {
     }
 }
 
+Test(import_llama, depth_in_a_column) {
+    add("| model | depth | test | t/s |\n|--|--|--|--|\n| m | 4096 | tg128 | 30.00 ± 0.50 |\n"
+        "| m | 8192 | tg128 | 20.00 ± 0.50 |\n| m | deep | tg128 | 10.00 ± 0.50 |\n");
+    cr_assert_eq(in.rows_n, 2);
+    cr_assert_eq(in.rows[0].depth_tok, 4096);
+    num(1, "depth", 8192);
+    cr_assert_null(in.rows[0].refused, "another depth is no conflict");
+}
+
+Test(import_llama, keys_of_a_record_are_told_once) {
+    add("{\"n_prompt\": 100, \"n_gen\": 0, \"depth\": 7, \"test\": \"mine\", \"samples_ns\": "
+        "[1000000000]}\n");
+    for (size_t i = 0; i < in.records[0].n; i++)
+        for (size_t k = 0; k < i; k++)
+            cr_assert_str_neq(in.records[0].v[i].key, in.records[0].v[k].key);
+    text(0, "test", "pp100");
+    num(0, "depth", 0);
+}
+
 Test(import_llama, prompt_in_tiny_batches_is_no_prefill) {
     add("| model | n_batch | test | t/s |\n|--|--|--|--|\n| m | 4 | pp512 | 30.00 ± 0.50 |\n");
     refused(0, "so few rows");
