@@ -941,6 +941,28 @@ static void more_columns(const import *want, const char *name, const file_bytes 
     buf_done(&out);
 }
 
+/* Every row of a pipe table with its last cell first. */
+static void turned_columns(const import *want, const char *name, const file_bytes *f) {
+    buf out;
+    buf_init(&out);
+    for (const char *s = f->s; *s;) {
+        size_t n = strcspn(s, "\r\n"), end = n, last;
+        while (end > 0 && s[end - 1] == ' ') end--;
+        last = end > 1 ? end - 1 : 0;
+        while (last > 0 && s[last - 1] != '|') last--;
+        if (*s == '|' && last > 1 && s[end - 1] == '|') {
+            buf_add(&out, "|");
+            buf_add_n(&out, s + last, end - last);
+            buf_add_n(&out, s + 1, last - 1);
+        } else
+            buf_add_n(&out, s, n);
+        buf_add(&out, "\n");
+        s += n + strspn(s + n, "\r\n");
+    }
+    damaged(want, name, out.s, out.len, "turned", 0);
+    buf_done(&out);
+}
+
 static void damage_entry(const char *file, const cJSON *expected) {
     (void)expected;
     file_bytes f = {0};
@@ -951,7 +973,10 @@ import want = import_new(mem, & e);
     for (size_t i = 0; i < 3; i++) rewrite(&want, file, &f, HOW[i]);
     bool json = strstr(file, "json") != NULL, list = strstr(file, "csv") || strstr(file, "sql");
     if (!json && !list) rewrite(&want, file, &f, "comma");
-    if (!json && !list && !strstr(file, "log")) more_columns(&want, file, &f);
+    if (!json && !list && !strstr(file, "log")) {
+        more_columns(&want, file, &f);
+        turned_columns(&want, file, &f);
+    }
     for (size_t at = 1; at < f.len; at += 97) {
         char *cut = arena_alloc(mem, at + 1, 1);
         cr_assert_not_null(cut);
