@@ -622,6 +622,29 @@ Test(import_llama, event_stream_with_timings_per_token) {
     cr_assert_eq(in.records[0].line, 3);
 }
 
+Test(import_llama, timings_alone) {
+    add("{\n  \"prompt_n\": 1,\n  \"prompt_ms\": 228.522,\n  \"prompt_per_second\": "
+        "4.375946298387026,\n"
+        "  \"predicted_n\": 200,\n  \"predicted_ms\": 10000.0,\n  \"predicted_per_second\": 20.0,\n"
+        "  \"draft_n\": 347,\n  \"draft_n_accepted\": 65\n}\n");
+    is_format("llama_server_json");
+    num(0, "gen_tok_s", 20);
+    num(0, "draft_n", 347);
+    refused(0, "not stated");
+    refused(1, "speculative");
+}
+
+Test(import_llama, tables_of_two_tools_in_one_text) {
+    add("main: n_kv_max = 20480, n_batch = 2048, n_ubatch = 2048, flash_attn = 1, is_pp_shared = "
+        "0, n_gpu_layers = -1\n" BB
+        "| 100 | 50 | 4 | 600 | 0.500 | 800.00 | 2.000 | 100.00 | 2.500 | 240.00 |\n\n" HEAD ROW(
+            "tg128", "20.00 ± 0.10"));
+    cr_assert_eq(in.rows_n, 3);
+    for (size_t i = 0; i < 3; i++) cr_assert_null(in.rows[i].refused);
+    cr_assert_eq(in.rows[1].batch_n, 4);
+    cr_assert_eq(in.rows[2].batch_n, 1);
+}
+
 Test(import_llama, response_without_cache_count) {
     add("{\"timings\":{\"prompt_n\":100,\"prompt_ms\":1000.0,\"predicted_n\":50,\"predicted_ms\":"
         "2000.0}}\n");
