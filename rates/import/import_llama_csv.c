@@ -9,7 +9,7 @@
 #include <strings.h>
 
 static const double TOK_MAX = 1e9;
-enum { VALUES_MAX = CELLS_MAX + 6 };
+enum { MORE_VALUES = 6 }; /* of a record, beside its columns */
 
 typedef struct bench_csv {
     import *in;
@@ -77,7 +77,7 @@ static void settings_of(const bench_csv *b, const char **setting, buf *key) {
 
 static void add_record(const bench_csv *b, size_t line, const bench_test *t) {
     import *in = b->in;
-    if (!import_record_new(in, b->file, line, IMPORT_TEST, VALUES_MAX)) return;
+    if (!import_record_new(in, b->file, line, IMPORT_TEST, b->names.n + MORE_VALUES)) return;
     import_record_text(in, "test", t->label);
     import_record_num(in, "depth", (double)t->depth);
     import_record_stated(in, "tok_s", number_of(b, "avg_ts").v);

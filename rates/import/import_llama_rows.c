@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { VALUES_MAX = CELLS_MAX + 12 };
+enum { MORE_VALUES = 10 }; /* of a record, beside its columns */
 
 /* What the row was run with, and a text that says all of it. */
 typedef struct run_of {
@@ -112,7 +112,8 @@ static bool is_taken(const char *key) {
 }
 
 static import_record *begin_record(llama_table *t, size_t line, const cells *row) {
-    import_record *r = import_record_new(t->in, t->file, line, IMPORT_TEST, VALUES_MAX);
+    import_record *r =
+        import_record_new(t->in, t->file, line, IMPORT_TEST, t->header.n + MORE_VALUES);
     if (!r) return NULL;
     import_record_num(t->in, "table", (double)t->tables_n);
     for (size_t i = 0; i < t->header.n; i++) {
