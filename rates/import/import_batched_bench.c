@@ -118,10 +118,11 @@ static void add_record(import_cursor *c, const import_piece *p, jr o, const cell
     import *in = c->in;
     double v[6];
     for (size_t i = 0; i < 6; i++) v[i] = import_num(o, KEYS[i]);
-    if (!jr_ok(o) || !import_record_new(in, c->name, p->line, IMPORT_TEST, 12)) return;
+    if (!jr_ok(o) || !import_record_new(in, c->name, p->line, IMPORT_TEST, 13)) return;
     import_record_num(in, "pp", (double)k->pp);
     import_record_num(in, "tg", (double)k->tg);
     import_record_num(in, "pl", (double)k->pl);
+    if (k->shared) import_record_num(in, "is_pp_shared", 1);
     if (k->n_kv >= 0) import_record_num(in, "n_kv", (double)k->n_kv);
     for (size_t i = 0; i < 6; i++)
         if (jr_present(jr_get(o, KEYS[i]))) import_record_num(in, KEYS[i], v[i]);

@@ -216,8 +216,15 @@ const char *bench_key(import *in, const char *header) {
     return import_keep(in, text);
 }
 
+bool bench_record_has(const import *in, const char *key) {
+    const import_record *r = in->records_n ? &in->records[in->records_n - 1] : NULL;
+    for (size_t i = 0; r && i < r->n; i++)
+        if (strcmp(r->v[i].key, key) == 0) return true;
+    return false;
+}
+
 void bench_record_cell(import *in, const char *key, const char *cell) {
-    if (!key || !cell || !*cell) return;
+    if (!key || !cell || !*cell || bench_record_has(in, key)) return;
     number n = number_at(cell, false);
     if (n.kind == NUMBER_OK && cell[n.len] == '\0')
         import_record_num(in, key, n.v);

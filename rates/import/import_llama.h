@@ -39,7 +39,10 @@ const char *bench_stem(arena *mem, const char *path);
 const char *bench_key(import *in, const char *header);
 /* Cell without Markdown's bold and code marks, into out. */
 const char *bench_plain(const char *cell, char *out, size_t size);
-/* A value of a record: a number where the whole cell is one. */
+/* Has the record that was begun last a value of that key? */
+bool bench_record_has(const import *in, const char *key);
+/* A value of a record: a number where the whole cell is one. A key that the record has already is
+ * passed over. */
 void bench_record_cell(import *in, const char *key, const char *cell);
 
 /* ---- the same thing twice ---- */
@@ -137,6 +140,12 @@ bool next_time_item(const char *line, size_t *at, bool comma, bool ended, time_i
 int64_t number_behind(const char *line, const char *word);
 /* The same of a time in ms with a fraction; NaN: not there. */
 double time_behind(const char *line, const char *word, bool comma);
+
+/* The name of a device in a line of its backend's banner; false: another line. */
+bool banner_device(const char *line, char *out, size_t size);
+/* What a program of llama.cpp says of itself at its start: build, model, device, batches, KV. Texts
+ * are of `mem`. */
+void log_settings(arena *mem, const char *line, const char **setting);
 
 /* ---- requests ---- */
 

@@ -69,10 +69,11 @@ static import_row *new_row(import *in, const char *file, size_t line, const line
 }
 
 static void record_of(import *in, const char *file, size_t line, const line_of *l) {
-    if (!import_record_new(in, file, line, IMPORT_TEST, 14)) return;
+    if (!import_record_new(in, file, line, IMPORT_TEST, 15)) return;
     import_record_num(in, "pp", (double)l->pp);
     import_record_num(in, "tg", (double)l->tg);
     if (!l->sweep) import_record_num(in, "b", (double)l->b);
+    if (l->shared) import_record_num(in, "is_pp_shared", 1);
     if (l->n_kv >= 0) import_record_num(in, l->sweep ? "depth" : "n_kv", (double)l->n_kv);
     import_record_stated(in, "t_pp", l->t_pp);
     import_record_stated(in, "s_pp", l->s_pp);

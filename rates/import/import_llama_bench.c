@@ -157,33 +157,45 @@ static void say_usable(import_row *r) {
 
 static void stated(import *in, jr o, const char *key) {
     const cJSON *v = jr_get(o, key).node;
-    if (cJSON_IsNumber(v)) import_record_num(in, key, v->valuedouble);
+    if (cJSON_IsNumber(v) && !bench_record_has(in, key)) import_record_num(in, key, v->valuedouble);
+}
+
+static void add_member(import *in, const cJSON *m) {
+    const char *key = import_keep(in, m->string);
+    if (!key || bench_record_has(in, key)) return;
+    if (cJSON_IsNumber(m))
+        import_record_num(in, key, m->valuedouble);
+    else if (cJSON_IsBool(m))
+        import_record_num(in, key, cJSON_IsTrue(m));
+    else if (cJSON_IsString(m) && m->valuestring[0])
+        import_record_text(in, key, m->valuestring);
 }
 
 /* What the object says, and what a script around it repeats: one measurement all the same. */
 static void add_record(import_cursor *c, const import_piece *p, jr root, jr o,
                        const import_row *r) {
-    static const char *const KEYS[] = {"n_prompt",  "n_gen",    "n_depth",   "avg_ts",
-                                       "stddev_ts", "avg_ns",   "stddev_ns", "model_size",
-                                       "n_batch",   "n_ubatch", "n_threads", "n_gpu_layers"};
     import *in = c->in;
     double avg = r->tok_s, std = r->tok_s_std;
     const char *model = r->setting[IMPORT_MODEL_TYPE];
     bench_test t = {.pp = r->n_prompt, .tg = r->n_gen, .depth = r->depth_tok};
     bench_label(&t);
-    if (!import_record_new(in, c->name, p->line, IMPORT_TEST, 24)) return;
+    size_t members = 0;
+    for (const cJSON *m = o.node->child; m; m = m->next) members++;
+    if (!import_record_new(in, c->name, p->line, IMPORT_TEST, members + 12)) return;
     import_record_text(in, "test", t.label);
     import_record_num(in, "depth", (double)t.depth);
     import_record_stated(in, "tok_s", avg);
     import_record_stated(in, "std", std);
-    for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++) stated(in, o, KEYS[i]);
-    if (jr_present(jr_get(o, "samples_ns")))
+    for (const cJSON *m = o.node->child; m; m = m->next) add_member(in, m);
+    if (jr_present(jr_get(o, "samples_ns")) && !bench_record_has(in, "samples"))
         import_record_num(in, "samples", (double)jr_len(jr_get(o, "samples_ns")));
-    if (model) import_record_text(in, "model", model);
-    if (t.pp > 0 && t.tg > 0) import_record_text(in, "kind", "mixed");
+    if (model && !bench_record_has(in, "model")) import_record_text(in, "model", model);
+    if (t.pp > 0 && t.tg > 0 && !bench_record_has(in, "kind"))
+        import_record_text(in, "kind", "mixed");
     if (root.node == o.node) return;
     const cJSON *mode = jr_get(root, "mode").node, *outer = jr_get(root, "tokens_per_sec").node;
-    if (cJSON_IsString(mode)) import_record_text(in, "mode", mode->valuestring);
+    if (cJSON_IsString(mode) && !bench_record_has(in, "mode"))
+        import_record_text(in, "mode", mode->valuestring);
     stated(in, root, "value");
     stated(in, root, "tokens_per_sec");
     import_record_stated(in, "inner_avg_ts", avg);

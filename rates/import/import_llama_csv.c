@@ -9,7 +9,7 @@
 #include <strings.h>
 
 static const double TOK_MAX = 1e9;
-enum { VALUES_MAX = 24 };
+enum { MORE_VALUES = 6 }; /* of a record, beside its columns */
 
 typedef struct bench_csv {
     import *in;
@@ -76,20 +76,24 @@ static void settings_of(const bench_csv *b, const char **setting, buf *key) {
 }
 
 static void add_record(const bench_csv *b, size_t line, const bench_test *t) {
-    static const char *const NUMBERS[] = {"n_prompt",       "n_gen",   "n_depth",   "avg_ts",
-                                          "stddev_ts",      "avg_ns",  "stddev_ns", "model_size",
-                                          "model_n_params", "n_batch", "n_ubatch",  "n_threads",
-                                          "n_gpu_layers"};
     import *in = b->in;
-    if (!import_record_new(in, b->file, line, IMPORT_TEST, VALUES_MAX)) return;
+    if (!import_record_new(in, b->file, line, IMPORT_TEST, b->names.n + MORE_VALUES)) return;
     import_record_text(in, "test", t->label);
     import_record_num(in, "depth", (double)t->depth);
-    for (size_t i = 0; i < sizeof NUMBERS / sizeof *NUMBERS; i++)
-        if (value_of(b, NUMBERS[i])) import_record_num(in, NUMBERS[i], number_of(b, NUMBERS[i]).v);
     import_record_stated(in, "tok_s", number_of(b, "avg_ts").v);
     import_record_stated(in, "std", number_of(b, "stddev_ts").v);
     if (value_of(b, "model_type")) import_record_text(in, "model", value_of(b, "model_type"));
     if (t->pp > 0 && t->tg > 0) import_record_text(in, "kind", "mixed");
+    for (size_t i = 0; i < b->names.n; i++) {
+        const char *name = b->names.v[i], *key = import_keep(in, name);
+        bool code = strcasecmp(name, "build_commit") == 0; /* may be all digits */
+        number n = number_of(b, name);
+        if (!key || !b->values.v[i][0] || !name[0] || bench_record_has(in, key)) continue;
+        if (n.kind != NUMBER_NONE && !code)
+            import_record_num(in, key, n.v);
+        else
+            import_record_text(in, key, b->values.v[i]);
+    }
 }
 
 /* avg_ts is the mean of the rates: above the rate of the mean time, by the square of their spread.

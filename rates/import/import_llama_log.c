@@ -42,6 +42,7 @@ typedef struct log_reader {
     int64_t slot, task; /* of the line at hand, else of the last print_timing */
     done done[DONE_MAX];
     size_t done_n, runs_n, requests_n;
+    const char *setting[IMPORT_SETTINGS_N];
     bool warm; /* the next process of the log takes part of its prompt from a cache */
 } log_reader;
 
@@ -53,9 +54,10 @@ static bool ids_of(const char *line, int64_t *slot_id, int64_t *task) {
         *task = number_behind(t, "| task ");
         return *slot_id >= 0;
     }
-    if (!strstr(line, "id_slot")) return false;
-    *slot_id = number_behind(line, "id_slot");
-    *task = number_behind(line, "id_task");
+    bool newer = strstr(line, "id_slot") != NULL;
+    if (!newer && !strstr(line, "slot_id")) return false;
+    *slot_id = number_behind(line, newer ? "id_slot" : "slot_id");
+    *task = number_behind(line, newer ? "id_task" : "task_id");
     return *slot_id >= 0;
 }
 
@@ -111,7 +113,8 @@ static void slot_facts(log_reader *r, const char *line, size_t at) {
     }
     int64_t from = number_behind(line, "memory_seq_rm [");
     if (from < 0) from = number_behind(line, "kv cache rm [");
-    if (from < 0 && strstr(line, "kv cache rm [p0")) from = number_behind(line, "p0=");
+    if (from < 0 && strstr(line, "kv cache rm [p0"))
+        from = number_behind(line, strstr(line, "p0=") ? "p0=" : "\"p0\"");
     if (from >= 0 && s->reused < 0) s->reused = from; /* later ones follow the prompt's batches */
     if (!strstr(line, "stop processing") && !strstr(line, "slot released")) return;
     int64_t end = number_behind(line, "n_tokens");
@@ -231,6 +234,7 @@ static void begin_request(log_reader *r, size_t line, bool perf) {
                        .sample_ms = (double)NAN,
                        .total_ms = (double)NAN};
     r->warm = false;
+    const char *const *setting = r->setting;
     r->now.q = (llama_request){.prompt_n = -1,
                                .gen_n = -1,
                                .cached = -1,
@@ -240,6 +244,7 @@ static void begin_request(log_reader *r, size_t line, bool perf) {
                                .gen_ms = (double)NAN,
                                .prompt_tok_s = (double)NAN,
                                .gen_tok_s = (double)NAN};
+    memcpy(r->now.q.setting, setting, sizeof r->now.q.setting);
 }
 
 /* Does this item belong to a request that the one at hand is not? */
@@ -337,6 +342,7 @@ static void read_line(log_reader *r, const import_line *l) {
     size_t at = 0;
     if (strstr(l->s, "starting the main loop")) restart(r);
     if (strstr(l->s, "prefix-match hit")) r->warm = true; /* llama-cpp-python, before the times */
+    if (l->ended && !ids && at == 0) log_settings(r->in->mem, l->s, r->setting);
     if (ids) {
         bool other = r->now.slot == slot_id && r->now.task != task && task >= 0;
         if (other && !r->now.perf) flush(r); /* while its slot's facts are there */
@@ -345,7 +351,8 @@ static void read_line(log_reader *r, const import_line *l) {
         if (l->ended) slot_facts(r, l->s, l->number);
     }
     if (l->ended) take_draft(r, l->s);
-    if (!l->ended && strstr(l->s, "| tid")) return; /* the digits that count come behind */
+    if (!l->ended && (strstr(l->s, "| tid") || *l->s == '{'))
+        return; /* the digits that count come behind */
     while (next_time_item(l->s, &at, comma, l->ended, &it)) take_item(r, l, &it, perf, comma);
     if (ids && strstr(l->s, "print_timing") == NULL && r->now.any && !r->now.perf &&
         (strstr(l->s, "stop processing") || strstr(l->s, "slot released")) &&
@@ -393,7 +400,8 @@ static bool has_times(const file_bytes *f) {
 
 static bool of_server(const file_bytes *f) {
     return import_holds(f, "slot print_timing") || import_holds(f, "print_timings]") ||
-           import_holds(f, "| task ") || import_holds(f, "id_slot");
+           import_holds(f, "| task ") || import_holds(f, "id_slot") ||
+           import_holds(f, "\"slot_id\"");
 }
 
 static int detect_server(const file_bytes *f) {

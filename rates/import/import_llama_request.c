@@ -66,6 +66,8 @@ static import_row *phase_row(import *in, const char *file, size_t line, const ll
     int64_t before =
         (q->cached > 0 ? q->cached : 0) + (decode && q->prompt_n > 0 ? q->prompt_n : 0);
     r->depth_tok = before;
+    const char *layout = q->setting[IMPORT_KV_LAYOUT];
+    if (layout) r->layout = strcmp(layout, "unified") == 0 ? KV_LAYOUT_UNIFIED : KV_LAYOUT_SPLIT;
     import_settings_keep(in, r, q->setting);
     if (undefined) {
         r->refused = "nan or inf: a phase of 0 ms, not measured";
@@ -141,6 +143,12 @@ static jr holder_of(jr root) {
     return root;
 }
 
+/* `jq .timings` leaves the object alone. */
+static bool is_bare(jr o) {
+    return jr_present(jr_get(o, "predicted_n")) &&
+           (jr_present(jr_get(o, "predicted_ms")) || jr_present(jr_get(o, "predicted_per_second")));
+}
+
 /* A count that servers before 2024 may write as a number with a fraction of zero. */
 static int64_t tokens(jr o, const char *key) {
     return import_count(o, key, TOK_MAX);
@@ -154,7 +162,7 @@ static const char *build_of(jr o) {
 }
 
 static void read_timings(import *in, jr o, size_t line, stream *s) {
-    jr t = jr_get(o, "timings");
+    jr t = is_bare(o) ? o : jr_get(o, "timings");
     llama_request q = {.prompt_n = tokens(t, "prompt_n"),
                        .gen_n = tokens(t, "predicted_n"),
                        .prompt_ms = import_num(t, "prompt_ms"),
@@ -198,7 +206,7 @@ static void read_object(import_cursor *c, const import_piece *p, bool events, st
     err e;
     if (!import_open(c, p, &doc, &e)) return;
     jr o = holder_of(jr_root(&doc));
-    if (cJSON_IsObject(jr_get(o, "timings").node)) {
+    if (cJSON_IsObject(jr_get(o, "timings").node) || is_bare(o)) {
         int64_t before = s->any ? s->q.gen_n : -1;
         stream next = *s;
         read_timings(c->in, o, p->line, &next);
@@ -268,8 +276,8 @@ static err_code read_server(import *in, import_text *t) {
 }
 
 static int detect_server(const file_bytes *f) {
-    return import_holds(f, "\"timings\"") &&
-                   (import_holds(f, "\"predicted_n\"") || import_holds(f, "\"predicted_ms\"")) &&
+    return (import_holds(f, "\"predicted_n\"") || import_holds(f, "\"predicted_ms\"")) &&
+                   (import_holds(f, "\"timings\"") || import_holds(f, "\"prompt_n\"")) &&
                    !import_holds(f, "print_timing")
                ? 75
                : 0;

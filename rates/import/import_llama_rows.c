@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { VALUES_MAX = CELLS_MAX + 12 };
+enum { MORE_VALUES = 10 }; /* of a record, beside its columns */
 
 /* What the row was run with, and a text that says all of it. */
 typedef struct run_of {
@@ -45,7 +45,8 @@ static bool is_time(const char *header) {
 static bool is_result(const char *header) {
     bench_test t;
     return is_rate_column(header) || is_column(header, "test") || is_column(header, "speedup") ||
-           is_time(header) || bench_test_parse(header, &t);
+           is_time(header) || is_column(header, "depth") || is_column(header, "n_depth") ||
+           bench_test_parse(header, &t);
 }
 
 static bool is_size(const char *header) {
@@ -101,19 +102,44 @@ static void end_run(run_of *run) {
     buf_done(&run->label);
 }
 
+/* Keys of what the label of the test and the rate's cell say. */
+static bool is_taken(const char *key) {
+    static const char *const KEYS[] = {"table", "test",  "n_prompt", "n_gen",  "kind",
+                                       "depth", "tok_s", "std",      "n_depth"};
+    for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++)
+        if (strcmp(KEYS[i], key) == 0) return true;
+    return false;
+}
+
 static import_record *begin_record(llama_table *t, size_t line, const cells *row) {
-    import_record *r = import_record_new(t->in, t->file, line, IMPORT_TEST, VALUES_MAX);
+    import_record *r =
+        import_record_new(t->in, t->file, line, IMPORT_TEST, t->header.n + MORE_VALUES);
     if (!r) return NULL;
     import_record_num(t->in, "table", (double)t->tables_n);
     for (size_t i = 0; i < t->header.n; i++) {
         char cell[CELLS_BYTES];
-        if (is_column(t->header.v[i], "test") || is_rate_column(t->header.v[i])) continue;
         bench_test test;
-        if (bench_test_parse(t->header.v[i], &test)) continue;
-        bench_record_cell(t->in, bench_key(t->in, t->header.v[i]),
-                          bench_plain(row->v[i], cell, sizeof cell));
+        const char *key = bench_key(t->in, t->header.v[i]);
+        if (!key || is_taken(key) || is_rate_column(t->header.v[i]) ||
+            bench_test_parse(t->header.v[i], &test))
+            continue;
+        bench_record_cell(t->in, key, bench_plain(row->v[i], cell, sizeof cell));
     }
     return r;
+}
+
+/* Somebody who edits a table may give the depth a column. false: that is no count. */
+static bool depth_of(const llama_table *t, const cells *row, bench_test *test) {
+    static const char *const NAMES[] = {"depth", "n_depth"};
+    for (size_t i = 0; i < 2 && !test->depth_stated; i++) {
+        const char *cell = cells_at(row, table_column(&t->header, NAMES[i]));
+        if (!cell) continue;
+        number n = number_at(cell + (*cell == 'd'), false);
+        if (n.kind != NUMBER_OK || n.v < 0 || n.v > 1e9 || n.v != floor(n.v)) return false;
+        test->depth = (int64_t)n.v;
+        test->depth_stated = true;
+    }
+    return true;
 }
 
 static void record_test(import *in, const bench_test *test) {
@@ -141,11 +167,19 @@ static number_kind rate_cell(const char *cell, double *mean, double *std) {
     return NUMBER_OK;
 }
 
+/* As many rows in a step as decode has. */
+static bool is_small(const char *batch) {
+    return batch && batch[1] == '\0' && batch[0] >= '1' && batch[0] <= '8';
+}
+
 static void add_row(llama_table *t, size_t line, const run_of *run, const bench_test *test,
                     number_kind kind, double mean, double std, const char *what) {
     import_row *r = bench_row(t->in, t->file, line, test, mean, std);
     if (!r) return;
     import_settings_keep(t->in, r, run->setting);
+    if (!r->refused && test->tg == 0 &&
+        (is_small(run->setting[IMPORT_N_BATCH]) || is_small(run->setting[IMPORT_N_UBATCH])))
+        r->refused = "batches of so few rows run the kernels of decode: no prefill rate";
     if (!bench_rate_usable(t->in, r, kind, mean, what)) return;
     char key[160];
     snprintf(key, sizeof key, "%s @ %lld %.60s", test->label, (long long)test->depth, what);
@@ -175,7 +209,7 @@ void table_bench_row(llama_table *t, size_t line, cells *row) {
     int at = table_column(&t->header, "test"), rate = table_column(&t->header, "t/s");
     double mean, std;
     if (!join_placement(&t->header, row, joined, sizeof joined)) return;
-    if (!bench_test_parse(row->v[at], &test)) {
+    if (!bench_test_parse(row->v[at], &test) || !depth_of(t, row, &test)) {
         import_warn(t->in, t->file, line, "test \"%.40s\" is none of llama-bench, not used",
                     row->v[at]);
         return;
@@ -214,7 +248,7 @@ static const char *build_name(arena *mem, const char *header) {
 void table_compare_row(llama_table *t, size_t line, const cells *row) {
     bench_test test;
     int at = table_column(&t->header, "test");
-    if (!bench_test_parse(row->v[at], &test)) {
+    if (!bench_test_parse(row->v[at], &test) || !depth_of(t, row, &test)) {
         import_warn(t->in, t->file, line, "test \"%.40s\" is none of llama-bench, not used",
                     row->v[at]);
         return;
@@ -267,6 +301,7 @@ void table_pivot_row(llama_table *t, size_t line, const cells *row) {
         bench_test test;
         double mean, std;
         if (!bench_test_parse(t->header.v[i], &test) || !row->v[i][0]) continue;
+        if (!depth_of(t, row, &test)) continue;
         number_kind kind = rate_cell(row->v[i], &mean, &std);
         if (kind == NUMBER_NONE) {
             import_warn(t->in, t->file, line, "%s is \"%.40s\", no number: not measured",

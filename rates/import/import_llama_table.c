@@ -61,36 +61,9 @@ static bool is_half_header(const cells *c) {
 
 /* ---- the lines around a table ---- */
 
-/* The name of a device in a line of its backend's banner; false: another line. */
-static bool device_of(const char *line, char *out, size_t size) {
-    static const char *const BEGINS[] = {
-        "Device ", "ggml_vulkan: ", "ggml_opencl: device: '",
-        "ggml_metal_init: GPU name:", "ggml_metal_device_init: GPU name:"};
-    line += strspn(line, " \t");
-    for (size_t i = 0; i < sizeof BEGINS / sizeof *BEGINS; i++) {
-        size_t n = strlen(BEGINS[i]);
-        if (strncmp(line, BEGINS[i], n) != 0) continue;
-        const char *p = line + n;
-        if (i < 2) { /* "0: NAME, ..." and "0 = NAME (driver) | ..." */
-            size_t d = strspn(p, "0123456789");
-            if (d == 0 || strncmp(p + d, i == 0 ? ": " : " = ", i == 0 ? 2 : 3) != 0) return false;
-            p += d + (i == 0 ? 2 : 3);
-        }
-        p += strspn(p, " ");
-        size_t len = strcspn(p, i == 1 ? "|" : ",'");
-        const char *paren = i == 1 ? strstr(p, " (") : NULL;
-        /* "(TM)" and "(R)" belong to the name, a driver behind a blank does not */
-        if (paren && (size_t)(paren - p) < len) len = (size_t)(paren - p);
-        while (len > 0 && p[len - 1] == ' ') len--;
-        snprintf(out, size, "%.*s", (int)(len < size ? len : size - 1), p);
-        return len > 0;
-    }
-    return false;
-}
-
 static void take_device(llama_table *t, const char *line) {
     char name[200];
-    if (!device_of(line, name, sizeof name)) return;
+    if (!banner_device(line, name, sizeof name)) return;
     if (t->devices_used && t->rows_n > 0) { /* of the next run */
         buf_reset(&t->devices);
         t->devices_used = false;

@@ -491,6 +491,68 @@ Test(import_llama, release_line_before_the_times) {
     cr_assert_null(in.rows[1].refused);
 }
 
+Test(import_llama, server_log_of_json_lines) {
+    add("{\"msg\":\"slot is processing task\",\"slot_id\":0,\"task_id\":6}\n"
+        "{\"msg\":\"kv cache rm [p0, end)\",\"p0\":40,\"slot_id\":0,\"task_id\":6}\n"
+        "{\"function\":\"print_timings\",\"msg\":\"prompt eval time     =    1000.00 ms /    50 "
+        "tokens (   20.00 ms per token,    50.00 tokens per "
+        "second)\",\"slot_id\":0,\"t_prompt_processing\":1000.001,\"task_id\":6}\n"
+        "{\"function\":\"print_timings\",\"msg\":\"generation eval time =    2000.00 ms /    50 "
+        "runs   (   40.00 ms per token,    25.00 tokens per "
+        "second)\",\"slot_id\":0,\"t_token_generation\":2000.002,\"task_id\":6}\n");
+    is_format("llama_server_log");
+    cr_assert_eq(in.records_n, 1);
+    num(0, "task", 6);
+    num(0, "cached", 40);
+    num(0, "prompt_ms", 1000.001);
+    num(0, "gen_ms", 2000.002);
+    refused(0, "warm");
+    cr_assert_eq(in.rows[1].depth_tok, 90);
+}
+
+Test(import_llama, server_says_what_it_runs) {
+    add("build: 5315 (8c83449c) with cc for x86_64-linux-gnu\n"
+        "  Device 0: Card A, compute capability 9.0, VMM: yes\n"
+        "srv    load_model: loading model '/x/tiny-q8.gguf'\n"
+        "llama_context: n_batch       = 2048\nllama_context: n_ubatch      = 512\n"
+        "llama_context: flash_attn    = enabled\nllama_context: kv_unified    = true\n" TIMES(
+            "0", "5", "1000.00", "100", "100.00", "2000.00", "50", "25.00") END("0", "5", "149"));
+    cr_assert_eq(in.rows_n, 2);
+    for (size_t i = 0; i < 2; i++) {
+        cr_assert_null(in.rows[i].refused);
+        setting(i, IMPORT_BUILD, "8c83449c");
+        setting(i, IMPORT_GPU, "Card A");
+        setting(i, IMPORT_MODEL, "tiny-q8");
+        setting(i, IMPORT_N_UBATCH, "512");
+        setting(i, IMPORT_FLASH_ATTN, "1");
+        setting(i, IMPORT_KV_LAYOUT, "unified");
+    }
+}
+
+Test(import_llama, depth_in_a_column) {
+    add("| model | depth | test | t/s |\n|--|--|--|--|\n| m | 4096 | tg128 | 30.00 ± 0.50 |\n"
+        "| m | 8192 | tg128 | 20.00 ± 0.50 |\n| m | deep | tg128 | 10.00 ± 0.50 |\n");
+    cr_assert_eq(in.rows_n, 2);
+    cr_assert_eq(in.rows[0].depth_tok, 4096);
+    num(1, "depth", 8192);
+    cr_assert_null(in.rows[0].refused, "another depth is no conflict");
+}
+
+Test(import_llama, keys_of_a_record_are_told_once) {
+    add("{\"n_prompt\": 100, \"n_gen\": 0, \"depth\": 7, \"test\": \"mine\", \"samples_ns\": "
+        "[1000000000]}\n");
+    for (size_t i = 0; i < in.records[0].n; i++)
+        for (size_t k = 0; k < i; k++)
+            cr_assert_str_neq(in.records[0].v[i].key, in.records[0].v[k].key);
+    text(0, "test", "pp100");
+    num(0, "depth", 0);
+}
+
+Test(import_llama, prompt_in_tiny_batches_is_no_prefill) {
+    add("| model | n_batch | test | t/s |\n|--|--|--|--|\n| m | 4 | pp512 | 30.00 ± 0.50 |\n");
+    refused(0, "so few rows");
+}
+
 Test(import_llama, python_binding_with_a_warm_prefix) {
     add("Llama.generate: prefix-match hit\n"
         "llama_print_timings: prompt eval time = 1000.00 ms / 100 tokens (10.00 ms per token, "
@@ -558,6 +620,29 @@ Test(import_llama, event_stream_with_timings_per_token) {
     cr_assert_eq(in.records_n, 2);
     num(0, "gen_tokens", 50);
     cr_assert_eq(in.records[0].line, 3);
+}
+
+Test(import_llama, timings_alone) {
+    add("{\n  \"prompt_n\": 1,\n  \"prompt_ms\": 228.522,\n  \"prompt_per_second\": "
+        "4.375946298387026,\n"
+        "  \"predicted_n\": 200,\n  \"predicted_ms\": 10000.0,\n  \"predicted_per_second\": 20.0,\n"
+        "  \"draft_n\": 347,\n  \"draft_n_accepted\": 65\n}\n");
+    is_format("llama_server_json");
+    num(0, "gen_tok_s", 20);
+    num(0, "draft_n", 347);
+    refused(0, "not stated");
+    refused(1, "speculative");
+}
+
+Test(import_llama, tables_of_two_tools_in_one_text) {
+    add("main: n_kv_max = 20480, n_batch = 2048, n_ubatch = 2048, flash_attn = 1, is_pp_shared = "
+        "0, n_gpu_layers = -1\n" BB
+        "| 100 | 50 | 4 | 600 | 0.500 | 800.00 | 2.000 | 100.00 | 2.500 | 240.00 |\n\n" HEAD ROW(
+            "tg128", "20.00 ± 0.10"));
+    cr_assert_eq(in.rows_n, 3);
+    for (size_t i = 0; i < 3; i++) cr_assert_null(in.rows[i].refused);
+    cr_assert_eq(in.rows[1].batch_n, 4);
+    cr_assert_eq(in.rows[2].batch_n, 1);
 }
 
 Test(import_llama, response_without_cache_count) {
@@ -879,6 +964,28 @@ static void more_columns(const import *want, const char *name, const file_bytes 
     buf_done(&out);
 }
 
+/* Every row of a pipe table with its last cell first. */
+static void turned_columns(const import *want, const char *name, const file_bytes *f) {
+    buf out;
+    buf_init(&out);
+    for (const char *s = f->s; *s;) {
+        size_t n = strcspn(s, "\r\n"), end = n, last;
+        while (end > 0 && s[end - 1] == ' ') end--;
+        last = end > 1 ? end - 1 : 0;
+        while (last > 0 && s[last - 1] != '|') last--;
+        if (*s == '|' && last > 1 && s[end - 1] == '|') {
+            buf_add(&out, "|");
+            buf_add_n(&out, s + last, end - last);
+            buf_add_n(&out, s + 1, last - 1);
+        } else
+            buf_add_n(&out, s, n);
+        buf_add(&out, "\n");
+        s += n + strspn(s + n, "\r\n");
+    }
+    damaged(want, name, out.s, out.len, "turned", 0);
+    buf_done(&out);
+}
+
 static void damage_entry(const char *file, const cJSON *expected) {
     (void)expected;
     file_bytes f = {0};
@@ -889,7 +996,10 @@ import want = import_new(mem, & e);
     for (size_t i = 0; i < 3; i++) rewrite(&want, file, &f, HOW[i]);
     bool json = strstr(file, "json") != NULL, list = strstr(file, "csv") || strstr(file, "sql");
     if (!json && !list) rewrite(&want, file, &f, "comma");
-    if (!json && !list && !strstr(file, "log")) more_columns(&want, file, &f);
+    if (!json && !list && !strstr(file, "log")) {
+        more_columns(&want, file, &f);
+        turned_columns(&want, file, &f);
+    }
     for (size_t at = 1; at < f.len; at += 97) {
         char *cut = arena_alloc(mem, at + 1, 1);
         cr_assert_not_null(cut);
