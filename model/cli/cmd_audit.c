@@ -155,8 +155,8 @@ static err_code audit_and_print(const opts *o, arena *mem, int *code, err *e) {
     bool packet = opts_has(o, "packet"), rules = opts_has(o, "rules");
     if (packet + rules + (o->operands_n > 0) != 1)
         return err_set(e, E_USAGE, "audit",
-                       "expected one of FILE, CARD, --packet FILE and --rules (see `ratecast help "
-                       "audit`)");
+                       "expected FILE or CARD, --packet FILE or --rules, one of them (see "
+                       "`ratecast help audit`)");
     if (!rules && !packet && audit_input(o, &lib, mem, &x, e)) return e->code;
     buf_init(&out);
     if (packet) {
