@@ -35,6 +35,24 @@ void arena_free(arena *a) {
     free(a);
 }
 
+void arena_reset(arena *a) {
+    chunk *kept = NULL;
+    for (chunk *c = a->head, *next; c; c = next) {
+        next = c->next;
+        if (!kept && c->cap == CHUNK_BYTES)
+            kept = c;
+        else
+            free(c);
+    }
+    if (kept) {
+        memset(kept->bytes, 0, kept->used);
+        kept->used = 0;
+        kept->next = NULL;
+    }
+    a->head = kept;
+    a->used = 0;
+}
+
 void *arena_alloc(arena *a, size_t n, size_t size) {
     size_t want;
     if (__builtin_mul_overflow(n, size, &want)) return NULL;
@@ -54,6 +72,16 @@ void *arena_alloc(arena *a, size_t n, size_t size) {
     a->head->used += want;
     a->used += want;
     return p;
+}
+
+void arena_give_back(arena *a, void *block) {
+    for (chunk **at = &a->head; *at; at = &(*at)->next) {
+        chunk *c = *at;
+        if (c->cap <= CHUNK_BYTES || c->bytes != (unsigned char *)block) continue;
+        *at = c->next;
+        free(c);
+        return;
+    }
 }
 
 char *arena_strdup(arena *a, const char *s) {

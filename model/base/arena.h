@@ -15,9 +15,16 @@ typedef struct arena arena;
 arena *arena_new(size_t budget_bytes);
 void arena_free(arena *a);
 
+/* Forgets everything in it; one chunk stays, so that the next use costs no allocation. Its whole
+ * budget is free again. */
+void arena_reset(arena *a);
+
 /* n objects of `size` bytes, zeroed and aligned for any type; NULL when n*size overflows, the
  * budget is spent or the system has no memory. n = 0 gives a valid pointer that may not be read. */
 void *arena_alloc(arena *a, size_t n, size_t size);
+/* Frees one block early when it is larger than a chunk of the arena (64 KiB), and does nothing
+ * otherwise: for arrays that were outgrown. Its budget stays spent. */
+void arena_give_back(arena *a, void *block);
 char *arena_strdup(arena *a, const char *s);
 /* printf into the arena; NULL as above. */
 char *arena_printf(arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -85,6 +85,8 @@ static err_code card_options(const opts *o, arena *mem, import_card_options *c, 
 
 /* ---- what was read ---- */
 
+enum { SHOWN_MAX = 1000 };
+
 static const char *rate(double v, arena *mem) {
     return isfinite(v) ? arena_printf(mem, "%.2f", v) : NULL;
 }
@@ -97,7 +99,7 @@ static void as_table(const import *in, arena *mem, buf *out) {
     table_left(t, 1);
     table_left(t, 10);
     table_row(t, HEAD);
-    for (size_t i = 0; i < in->rows_n; i++) {
+    for (size_t i = 0; i < in->rows_n && i < SHOWN_MAX; i++) {
         const import_row *r = &in->rows[i];
         const char *row[] = {arena_printf(mem, "%s:%zu", r->file, r->line),
                              IMPORT_PHASES[r->phase],
@@ -113,7 +115,35 @@ static void as_table(const import *in, arena *mem, buf *out) {
                              r->refused ? arena_printf(mem, "no: %s", r->refused) : "yes"};
         table_row(t, row);
     }
-    table_markdown(t, out);
+    if (in->rows_n > 0) table_markdown(t, out);
+    if (in->rows_n > SHOWN_MAX)
+        buf_addf(out, "\n... and %zu more rows (--json has them all)\n", in->rows_n - SHOWN_MAX);
+}
+
+/* Requests and summaries of runs hold more than rates: one line each. */
+static void list_records(const import *in, buf *out) {
+    size_t shown = 0, more = 0;
+    for (size_t i = 0; i < in->records_n; i++) {
+        const import_record *r = &in->records[i];
+        if (r->kind == IMPORT_TEST && in->rows_n > 0) continue;
+        if (shown == SHOWN_MAX) {
+            more++;
+            continue;
+        }
+        if (shown++ == 0) buf_addf(out, "%sRecords, as printed\n\n", in->rows_n ? "\n" : "");
+        buf_addf(out, "- %s:%zu, %s:", r->file, r->line, IMPORT_KINDS[r->kind]);
+        for (size_t k = 0; k < r->n; k++) {
+            buf_addf(out, "%s %s ", k ? "," : "", r->v[k].key);
+            if (r->v[k].text)
+                buf_add(out, r->v[k].text);
+            else if (isfinite(r->v[k].v))
+                buf_addf(out, "%.10g", r->v[k].v);
+            else
+                buf_add(out, "undefined");
+        }
+        buf_add(out, "\n");
+    }
+    if (more) buf_addf(out, "\n... and %zu more records (--json has them all)\n", more);
 }
 
 static void print_notes(const import_notes *notes, const char *kind) {
@@ -252,10 +282,12 @@ static err_code read_all(const opts *o, import *in, err *e) {
 static err_code print_result(const opts *o, const import *in, arena *mem, err *e) {
     buf out;
     buf_init(&out);
-    if (opts_has(o, "json"))
+    if (opts_has(o, "json")) {
         import_json(in, &out);
-    else if (!opts_has(o, "output") && in->errors.n == 0)
+    } else if (!opts_has(o, "output") && in->errors.n == 0) {
         as_table(in, mem, &out);
+        list_records(in, &out);
+    }
     if (out.len) (void)file_write(NULL, out.s, out.len, e);
     buf_done(&out);
     return e->code;

@@ -40,6 +40,7 @@ static void *grow(import *in, void *v, size_t n, size_t *cap, size_t size) {
         return NULL;
     }
     if (n) memcpy(bigger, v, n * size);
+    if (v) arena_give_back(in->mem, v); /* a large outgrown block is not kept */
     *cap = more;
     return bigger;
 }
@@ -178,32 +179,51 @@ const char *import_keep(import *in, const char *s) {
 void import_settings_keep(import *in, import_row *r, const char *const *settings) {
     const char *kept[IMPORT_SETTINGS_N];
     for (size_t i = 0; i < IMPORT_SETTINGS_N; i++) kept[i] = import_keep(in, settings[i]);
-    if (in->last_setting && memcmp(in->last_setting, kept, sizeof kept) == 0) {
-        r->setting = in->last_setting;
-        return;
-    }
+    for (size_t i = 0; i < SETS_KEPT; i++)
+        if (in->sets[i] && memcmp(in->sets[i], kept, sizeof kept) == 0) {
+            r->setting = in->sets[i];
+            return;
+        }
     const char **copy = ARENA_ARRAY(in->mem, const char *, IMPORT_SETTINGS_N);
     if (!copy) {
         err_set(in->e, E_LIMIT, "", "the import does not fit the memory budget");
         return;
     }
     memcpy(copy, kept, sizeof kept);
-    r->setting = in->last_setting = copy;
+    r->setting = in->sets[in->sets_n++ % SETS_KEPT] = copy;
 }
 
 /* ---- records ---- */
 
+/* The record that was filled last keeps as many values as it has. */
+static void settle_record(import *in) {
+    import_record *r = in->records_n ? &in->records[in->records_n - 1] : NULL;
+    if (!r || r->v != in->pending) return;
+    import_value *exact = ARENA_ARRAY(in->mem, import_value, r->n);
+    if (!exact) {
+        err_set(in->e, E_LIMIT, r->file, "does not fit the memory budget");
+        r->n = 0;
+        return;
+    }
+    if (r->n) memcpy(exact, r->v, r->n * sizeof *exact);
+    r->v = exact;
+}
+
 import_record *import_record_new(import *in, const char *file, size_t line, import_kind kind,
                                  size_t values_max) {
+    settle_record(in);
     import_record *v = grow(in, in->records, in->records_n, &in->records_cap, sizeof *v);
-    import_value *values = ARENA_ARRAY(in->mem, import_value, values_max);
-    if (!v || !values) {
+    if (v && values_max > in->pending_cap) {
+        in->pending = ARENA_ARRAY(in->mem, import_value, values_max);
+        in->pending_cap = in->pending ? values_max : 0;
+    }
+    if (!v || !in->pending) {
         err_set(in->e, E_LIMIT, file, "does not fit the memory budget");
         return NULL;
     }
     in->records = v;
     import_record *r = &v[in->records_n++];
-    *r = (import_record){.file = file, .line = line, .kind = kind, .v = values};
+    *r = (import_record){.file = file, .line = line, .kind = kind, .v = in->pending};
     in->record_max = values_max;
     return r;
 }
@@ -330,6 +350,7 @@ static void read_text(import *in, import_text *t, const import_format *fmt, impo
         return;
     }
     (void)fmt->read(in, t);
+    settle_record(in);
     (void)import_text_error(t, in->e);
     src->rows_n = in->rows_n - rows;
     src->records_n = in->records_n - records;

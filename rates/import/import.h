@@ -130,6 +130,8 @@ typedef struct import_source {
     size_t rows_n, records_n;
 } import_source;
 
+enum { SETS_KEPT = 16 };
+
 typedef struct import {
     arena *mem;
     err *e; /* memory only: a faulty input is a note */
@@ -139,10 +141,13 @@ typedef struct import {
     size_t rows_n, rows_cap;
     import_record *records;
     size_t records_n, records_cap;
-    size_t record_max;  /* values that the last record has room for */
+    size_t record_max;     /* values that the last record has room for */
+    import_value *pending; /* those values, until the next record begins */
+    size_t pending_cap;
     const char **words; /* every kept text once */
     size_t words_n, words_cap;
-    const char *const *last_setting; /* the last set that was kept */
+    const char *const *sets[SETS_KEPT]; /* sets of settings that were kept last: tests take turns */
+    size_t sets_n;
     import_notes warnings, errors;
 } import;
 
@@ -209,7 +214,8 @@ typedef struct import_cursor {
     bool closed;      /* the array has ended */
     const char *rest; /* of the line that an array's elements are taken from */
     size_t rest_len;
-    buf object; /* the element that was given away */
+    buf object;     /* the element that was given away */
+    arena *scratch; /* of the piece that is open */
 } import_cursor;
 
 import_cursor import_start(import *in, import_text *t);

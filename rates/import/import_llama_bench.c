@@ -160,18 +160,8 @@ static void stated(import *in, jr o, const char *key) {
     if (cJSON_IsNumber(v) && !bench_record_has(in, key)) import_record_num(in, key, v->valuedouble);
 }
 
-static void add_member(import *in, const cJSON *m) {
-    const char *key = import_keep(in, m->string);
-    if (!key || bench_record_has(in, key)) return;
-    if (cJSON_IsNumber(m))
-        import_record_num(in, key, m->valuedouble);
-    else if (cJSON_IsBool(m))
-        import_record_num(in, key, cJSON_IsTrue(m));
-    else if (cJSON_IsString(m) && m->valuestring[0])
-        import_record_text(in, key, m->valuestring);
-}
-
-/* What the object says, and what a script around it repeats: one measurement all the same. */
+/* What was measured, and what a script around it repeats: one measurement all the same. What it was
+ * measured with stands in the row. */
 static void add_record(import_cursor *c, const import_piece *p, jr root, jr o,
                        const import_row *r) {
     import *in = c->in;
@@ -179,14 +169,15 @@ static void add_record(import_cursor *c, const import_piece *p, jr root, jr o,
     const char *model = r->setting[IMPORT_MODEL_TYPE];
     bench_test t = {.pp = r->n_prompt, .tg = r->n_gen, .depth = r->depth_tok};
     bench_label(&t);
-    size_t members = 0;
-    for (const cJSON *m = o.node->child; m; m = m->next) members++;
-    if (!import_record_new(in, c->name, p->line, IMPORT_TEST, members + 12)) return;
+    static const char *const MEASURED[] = {"n_prompt",  "n_gen",  "n_depth",   "avg_ns",
+                                           "stddev_ns", "avg_ts", "stddev_ts", "model_size"};
+    enum { MEASURED_N = sizeof MEASURED / sizeof *MEASURED };
+    if (!import_record_new(in, c->name, p->line, IMPORT_TEST, MEASURED_N + 12)) return;
     import_record_text(in, "test", t.label);
     import_record_num(in, "depth", (double)t.depth);
     import_record_stated(in, "tok_s", avg);
     import_record_stated(in, "std", std);
-    for (const cJSON *m = o.node->child; m; m = m->next) add_member(in, m);
+    for (size_t i = 0; i < MEASURED_N; i++) stated(in, o, MEASURED[i]);
     if (jr_present(jr_get(o, "samples_ns")) && !bench_record_has(in, "samples"))
         import_record_num(in, "samples", (double)jr_len(jr_get(o, "samples_ns")));
     if (model && !bench_record_has(in, "model")) import_record_text(in, "model", model);

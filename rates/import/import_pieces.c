@@ -17,6 +17,8 @@ import_cursor import_start(import *in, import_text *t) {
 
 void import_end(import_cursor *c) {
     buf_done(&c->object);
+    arena_free(c->scratch);
+    c->scratch = NULL;
     (void)import_text_error(c->t, c->in->e);
 }
 
@@ -148,6 +150,11 @@ static size_t not_finite_len(const char *s, size_t len) {
     return 0;
 }
 
+/* Looked at for every byte of a file: no search through a string. */
+static bool may_begin_word(char c) {
+    return c == '-' || c == '+' || (c | 32) == 'n' || (c | 32) == 'i';
+}
+
 /* The piece with null for every number that is not finite; false: it has none. */
 static bool without_nan(const import_piece *p, buf *out) {
     bool found = false, in_string = false;
@@ -157,7 +164,7 @@ static bool without_nan(const import_piece *p, buf *out) {
             i++;
         } else if (p->s[i] == '"') {
             in_string = !in_string;
-        } else if (!in_string && strchr("-+nNiI", p->s[i]) && p->s[i]) {
+        } else if (!in_string && may_begin_word(p->s[i])) {
             size_t n = not_finite_len(p->s + i, p->len - i);
             if (n == 0) continue;
             buf_add_n(out, p->s + done, i - done);
@@ -196,27 +203,30 @@ static void note_error(import_cursor *c, const import_piece *p, const char *name
 
 /* First key that stands twice in `o`, looking into nested objects as well. */
 static void no_key_twice(jr o) {
-    size_t n = 0;
+    size_t n = 0, len[KEYS_MAX];
     for (const cJSON *m = o.node->child; m && jr_ok(o); m = m->next) {
-        if (++n > KEYS_MAX) {
+        if (n == KEYS_MAX) {
             jr_fail(o, E_LIMIT, "more than %d keys in one object", KEYS_MAX);
             return;
         }
+        size_t at = 0;
+        len[n] = strlen(m->string);
         for (const cJSON *other = o.node->child; other != m; other = other->next)
-            if (strcmp(other->string, m->string) == 0) {
+            if (len[at++] == len[n] && strcmp(other->string, m->string) == 0) {
                 char text[49];
                 jr_fail(o, E_SCHEMA, "found key \"%s\" twice, expected it once",
                         shown(m->string, strlen(m->string), text));
                 return;
             }
+        n++;
     }
 }
 
 static bool open_piece(import_cursor *c, const import_piece *p, jr_doc *doc, err *e, bool twice) {
-    arena *scratch = arena_new(SCRATCH_BYTES);
+    if (!c->scratch) c->scratch = arena_new(SCRATCH_BYTES);
+    arena *scratch = c->scratch;
     const char *name = scratch ? arena_printf(scratch, "%s:%zu", c->name, p->line) : NULL;
     if (!name) {
-        arena_free(scratch);
         err_set(c->in->e, E_LIMIT, c->name, "does not fit the memory budget");
         return false;
     }
@@ -239,7 +249,7 @@ static bool open_piece(import_cursor *c, const import_piece *p, jr_doc *doc, err
     if (!e->code) return true;
     note_error(c, p, name, e);
     jr_free(doc);
-    arena_free(scratch);
+    arena_reset(scratch);
     return false;
 }
 
@@ -253,10 +263,9 @@ bool import_open_twice(import_cursor *c, const import_piece *p, jr_doc *doc, err
 
 bool import_close(import_cursor *c, const import_piece *p, jr_doc *doc) {
     bool failed = doc->e->code != OK;
-    arena *scratch = doc->mem;
     if (failed) note_error(c, p, doc->name, doc->e);
     jr_free(doc);
-    arena_free(scratch);
+    arena_reset(c->scratch);
     return failed;
 }
 

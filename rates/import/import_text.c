@@ -198,9 +198,13 @@ static bool more(import_text *t) {
     SHA256Update(&t->sha, chunk, n);
     size_t skip = byte_order_mark(t, chunk, n);
     if (!room(t, 4 * (n + 4))) return false;
-    if (t->enc == ENC_UTF8)
+    bool plain = t->escape == 0 && !memchr(chunk, 0x1B, n) && !memchr(chunk, 0, n);
+    if (t->enc == ENC_UTF8 && plain) {
+        memcpy(t->buf + t->len, chunk + skip, n - skip);
+        t->len += n - skip;
+    } else if (t->enc == ENC_UTF8) {
         for (size_t i = skip; i < n; i++) put(t, chunk[i]);
-    else
+    } else
         put_utf16(t, chunk + skip, n - skip);
     t->buf[t->len] = '\0';
     return true;
