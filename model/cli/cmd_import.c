@@ -193,6 +193,24 @@ static void say_prefill(const card *c, const prefill_curve *p, const err *e) {
                 "long prompts only\n");
 }
 
+/* What other engines' own tools would have to measure. */
+static void say_other_commands(const card *c, bool batches, bool prefills) {
+    static const struct {
+        const char *engine, *command;
+    } TOOLS[] = {
+        {"mlx", "mlx_lm.benchmark --model %s -p 512 -g 128 -b 1 (and -b 2, 4, 8; -p 2048, 8192)"},
+        {"ollama",
+         "llama-bench and llama-batched-bench on the GGUF of %s: ollama has no batched one"},
+    };
+    const char *line = "a benchmark of %s at fixed batch sizes and prompt lengths, nothing cached";
+    if (batches && prefills) return;
+    for (size_t i = 0; i < sizeof TOOLS / sizeof *TOOLS; i++)
+        if (strcmp(c->engine.name, TOOLS[i].engine) == 0) line = TOOLS[i].command;
+    fputs("  complete it: ", stderr);
+    const char *at = strstr(line, "%s");
+    fprintf(stderr, "%.*s%s%s\n", (int)(at - line), line, c->model, at + 2);
+}
+
 /* One command for each tool whose points are missing, with the settings of the rows there are. */
 static void say_commands(const import *in, const card *c, bool batches, bool prefills, bool depth) {
     const import_row *fa = import_stated(in, IMPORT_FLASH_ATTN),
@@ -205,6 +223,10 @@ static void say_commands(const import *in, const card *c, bool batches, bool pre
                         : strcmp(flash, "0") == 0 ? " -fa 0"
                                                   : "";
     const char *micro = ub ? ub->setting[IMPORT_N_UBATCH] : "512";
+    if (strcmp(c->engine.name, "llama.cpp") != 0) {
+        say_other_commands(c, batches, prefills && depth);
+        return;
+    }
     if (!batches)
         fprintf(stderr,
                 "  complete it: llama-batched-bench -m %s.gguf%s -ub %s --output-format jsonl "

@@ -179,6 +179,7 @@ const char *import_keep(import *in, const char *s) {
 void import_settings_keep(import *in, import_row *r, const char *const *settings) {
     const char *kept[IMPORT_SETTINGS_N];
     for (size_t i = 0; i < IMPORT_SETTINGS_N; i++) kept[i] = import_keep(in, settings[i]);
+    if (!kept[IMPORT_ENGINE]) kept[IMPORT_ENGINE] = import_keep(in, in->engine);
     for (size_t i = 0; i < SETS_KEPT; i++)
         if (in->sets[i] && memcmp(in->sets[i], kept, sizeof kept) == 0) {
             r->setting = in->sets[i];
@@ -349,7 +350,9 @@ static void read_text(import *in, import_text *t, const import_format *fmt, impo
         import_fault(in, src->file, 0, "%s", fmt->refuse);
         return;
     }
+    in->engine = fmt->engine;
     (void)fmt->read(in, t);
+    in->engine = NULL;
     settle_record(in);
     (void)import_text_error(t, in->e);
     src->rows_n = in->rows_n - rows;

@@ -148,6 +148,7 @@ typedef struct import {
     size_t words_n, words_cap;
     const char *const *sets[SETS_KEPT]; /* sets of settings that were kept last: tests take turns */
     size_t sets_n;
+    const char *engine; /* of the format that is being read */
     import_notes warnings, errors;
 } import;
 
@@ -156,6 +157,8 @@ typedef struct import_format {
     const char *about;
     int (*detect)(const file_bytes *head); /* how sure, 0: not this one; the surest wins */
     err_code (*read)(import *in, import_text *t);
+    const char
+        *engine; /* whose rows these are, where they do not say it themselves; NULL: unknown */
     const char *refuse; /* recognised, and refused with these words: a trace; NULL: read */
 } import_format;
 

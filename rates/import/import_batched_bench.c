@@ -13,7 +13,7 @@ enum { FEW_ROWS = 8 };
 
 typedef struct cell {
     int64_t pp, tg, pl, n_kv;
-    bool shared, separate;
+    bool shared, shared_stated, separate;
     kv_layout layout;
     const char *setting[IMPORT_SETTINGS_N];
 } cell;
@@ -28,6 +28,7 @@ static void read_cell(jr o, cell *k) {
     const char *separate = import_num_text(o, "is_tg_separate");
     /* where the flag is missing, the cells used tell one prompt from pl of them */
     k->shared = shared ? strcmp(shared, "0") != 0 : k->pl > 1 && k->n_kv == k->pp + k->pl * k->tg;
+    k->shared_stated = shared != NULL;
     k->separate = separate && strcmp(separate, "0") != 0;
     import_common_settings(o, k->setting);
 }
@@ -90,14 +91,21 @@ bool batched_layout(int64_t pp, int64_t tg, int64_t pl, int64_t n_kv, bool share
     return true;
 }
 
-static kv_layout layout_of(import_cursor *c, const import_piece *p, const cell *k) {
-    kv_layout layout;
-    if (!batched_layout(k->pp, k->tg, k->pl, k->n_kv, k->shared, &layout))
+static bool find_layout(import_cursor *c, const import_piece *p, cell *k) {
+    if (batched_layout(k->pp, k->tg, k->pl, k->n_kv, k->shared, &k->layout)) return true;
+    if (k->shared_stated)
         import_warn(c->in, c->name, p->line,
                     "n_kv is %lld, expected %lld of pp %lld, tg %lld, pl %lld", (long long)k->n_kv,
                     (long long)(k->pl * (k->pp + k->tg)), (long long)k->pp, (long long)k->tg,
                     (long long)k->pl);
-    return layout;
+    else /* one prompt or a prompt for each: nothing tells */
+        import_fault(
+            c->in, c->name, p->line,
+            "n_kv is %lld, expected %lld (a prompt for each of %lld) or %lld (one for all): "
+            "is_pp_shared is missing, and the cells fit neither",
+            (long long)k->n_kv, (long long)(k->pl * (k->pp + k->tg)), (long long)k->pl,
+            (long long)(k->pp + k->pl * k->tg));
+    return k->shared_stated;
 }
 
 void batched_fall(import *in, const import_row *before, const import_row *r) {
@@ -138,7 +146,7 @@ static void read_rows(import_cursor *c, const import_piece *p, jr o, size_t *las
     if (!jr_ok(o)) return;
     if (k.pp == 0 && k.tg == 0)
         import_fault(in, c->name, p->line, "pp and tg are 0: nothing was measured");
-    k.layout = layout_of(c, p, &k);
+    if (!find_layout(c, p, &k)) return;
     import_row *r = k.pp > 0 ? new_row(c, p, &k, IMPORT_PREFILL) : NULL;
     if (r) {
         double tok = (double)(r->batch_n * k.pp);
@@ -193,6 +201,7 @@ static const import_format JSONL = {
     .about = "llama-batched-bench --output-format jsonl",
     .detect = detect_lines,
     .read = read_lines,
+    .engine = "llama.cpp",
 };
 
 const import_format *const IMPORT_BATCHED_BENCH_FORMATS[] = {&JSONL, NULL};

@@ -142,7 +142,7 @@ static const char *usual_ubatch(const import *in) {
 }
 
 typedef struct head {
-    const char *id, *title, *source, *note, *model, *quant, *chip, *machine, *ubatch;
+    const char *id, *title, *source, *note, *model, *quant, *chip, *machine, *ubatch, *engine;
     kv_layout layout;
 } head;
 
@@ -166,12 +166,29 @@ static const char *list_files(const import *in) {
     return all;
 }
 
+/* Formats of the files, each once, whatever the order of the files. */
+static const char *list_formats(const import *in) {
+    buf b;
+    buf_init(&b);
+    for (size_t k = 0; import_format_at(k); k++) {
+        const char *name = import_format_at(k)->name;
+        bool seen = false;
+        for (size_t i = 0; i < in->files_n && !seen; i++)
+            seen = in->files[i].format && strcmp(in->files[i].format, name) == 0;
+        if (seen) buf_addf(&b, "%s%s", b.len ? ", " : "", name);
+    }
+    const char *all = arena_strdup(in->mem, b.s);
+    buf_done(&b);
+    return all ? all : "";
+}
+
 static const char *pick(const char *given, const char *stated) {
     return given ? given : stated;
 }
 
 static err_code make_head(const import *in, const import_card_options *o, head *h, err *e) {
     const char *build = value(in, IMPORT_BUILD);
+    h->engine = pick(value(in, IMPORT_ENGINE), "unstated");
     h->model = pick(o->model, value(in, IMPORT_MODEL));
     h->quant = pick(o->quant, quant_of(value(in, IMPORT_MODEL_TYPE), in->mem));
     h->machine = o->machine;
@@ -189,12 +206,11 @@ static err_code make_head(const import *in, const import_card_options *o, head *
     h->note = arena_printf(in->mem, "imported from %s", list_files(in));
     h->id =
         pick(o->id, slug(arena_printf(in->mem, "%s-%s-%s", h->model, h->quant, h->chip), in->mem));
-    h->title =
-        pick(o->title, arena_printf(in->mem, "%s %s, %s, llama.cpp", h->model, h->quant, h->chip));
-    h->source = pick(o->source, arena_printf(in->mem,
-                                             "llama.cpp %s: llama-bench, "
-                                             "llama-batched-bench",
-                                             build ? build : "(build not stated)"));
+    h->title = pick(o->title,
+                    arena_printf(in->mem, "%s %s, %s, %s", h->model, h->quant, h->chip, h->engine));
+    h->source =
+        pick(o->source, arena_printf(in->mem, "%s %s: %s", h->engine,
+                                     build ? build : "(build not stated)", list_formats(in)));
     if (!h->note || !h->id || !h->title || !h->source)
         return err_set(e, E_LIMIT, "", "the card does not fit the memory budget");
     return OK;
@@ -235,7 +251,7 @@ static void add_machine(cJSON *root, const import *in, const head *h) {
         if (f && strcmp(f, "-1") != 0) fa = f;
     }
     cJSON *en = jw_obj(root, "engine");
-    jw_str(en, "name", "llama.cpp");
+    jw_str(en, "name", h->engine);
     jw_str(en, "build", value(in, IMPORT_BUILD));
     add_count(en, "n_batch", value(in, IMPORT_N_BATCH));
     add_count(en, "n_ubatch", h->ubatch);

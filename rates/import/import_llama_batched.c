@@ -271,4 +271,5 @@ const import_format IMPORT_SWEEP_JSONL = {
     .about = "sweep-bench --output-format jsonl",
     .detect = detect_sweep,
     .read = read_sweep_lines,
+    .engine = "llama.cpp",
 };

@@ -277,6 +277,7 @@ static const import_format JSONL = {
     .about = "llama-bench -o jsonl",
     .detect = detect_lines,
     .read = read_lines,
+    .engine = "llama.cpp",
 };
 
 static const import_format JSON = {
@@ -284,6 +285,7 @@ static const import_format JSON = {
     .about = "llama-bench -o json",
     .detect = detect_array,
     .read = read_array,
+    .engine = "llama.cpp",
 };
 
 const import_format *const IMPORT_LLAMA_BENCH_FORMATS[] = {&JSONL, &JSON, NULL};

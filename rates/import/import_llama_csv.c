@@ -299,6 +299,7 @@ const import_format IMPORT_LLAMA_CSV = {
     .about = "llama-bench -o csv",
     .detect = detect_csv,
     .read = read_csv,
+    .engine = "llama.cpp",
 };
 
 const import_format IMPORT_LLAMA_SQL = {
@@ -306,4 +307,5 @@ const import_format IMPORT_LLAMA_SQL = {
     .about = "llama-bench -o sql",
     .detect = detect_sql,
     .read = read_sql,
+    .engine = "llama.cpp",
 };

@@ -417,6 +417,7 @@ static const import_format PERF = {
     .about = "llama.cpp timings (llama_perf_context_print)",
     .detect = detect_perf,
     .read = read_log,
+    .engine = "llama.cpp",
 };
 
 static const import_format SERVER = {
@@ -424,6 +425,7 @@ static const import_format SERVER = {
     .about = "llama-server logs",
     .detect = detect_server,
     .read = read_log,
+    .engine = "llama.cpp",
 };
 
 const import_format *const IMPORT_LLAMA_LOG_FORMATS[] = {&PERF, &SERVER, &IMPORT_LLAMA_SERVER_JSON,

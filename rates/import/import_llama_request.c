@@ -288,4 +288,5 @@ const import_format IMPORT_LLAMA_SERVER_JSON = {
     .about = "llama-server responses with timings",
     .detect = detect_server,
     .read = read_server,
+    .engine = "llama.cpp",
 };

@@ -310,6 +310,7 @@ static const import_format BENCH = {
     .about = "llama-bench tables (Markdown)",
     .detect = detect_bench,
     .read = read_tables,
+    .engine = "llama.cpp",
 };
 
 /* The same reader under the name of what surrounds the table. */
@@ -318,6 +319,7 @@ static const import_format LOG = {
     .about = "llama-bench tables in a log",
     .detect = detect_none,
     .read = read_tables,
+    .engine = "llama.cpp",
 };
 
 static const import_format COMPARE = {
@@ -325,6 +327,7 @@ static const import_format COMPARE = {
     .about = "compare-llama-bench.py tables",
     .detect = detect_compare,
     .read = read_tables,
+    .engine = "llama.cpp",
 };
 
 static const import_format PIVOT = {
@@ -339,6 +342,7 @@ static const import_format BATCHED = {
     .about = "llama-batched-bench tables",
     .detect = detect_batched,
     .read = read_tables,
+    .engine = "llama.cpp",
 };
 
 static const import_format SWEEP = {
@@ -346,6 +350,7 @@ static const import_format SWEEP = {
     .about = "sweep-bench tables",
     .detect = detect_sweep,
     .read = read_tables,
+    .engine = "llama.cpp",
 };
 
 const import_format *const IMPORT_LLAMA_TABLE_FORMATS[] = {&BENCH,

@@ -186,9 +186,14 @@ Test(import, shared_prompt_is_computed_once_and_shows_the_layout) {
         "{\"pp\": 100, \"tg\": 50, \"pl\": 4, \"is_pp_shared\": 1, \"n_kv\": 300, "
         "\"t_pp\": 0.5, \"speed_pp\": 200, \"t_tg\": 2}\n"
         "{\"pp\": 100, \"tg\": 50, \"pl\": 4, \"n_kv\": 300, \"t_pp\": 0.5, \"t_tg\": 2}\n"
+        "{\"pp\": 100, \"tg\": 50, \"pl\": 4, \"is_pp_shared\": 0, \"n_kv\": 601, "
+        "\"t_pp\": 0.5, \"t_tg\": 2}\n"
         "{\"pp\": 100, \"tg\": 50, \"pl\": 4, \"n_kv\": 601, \"t_pp\": 0.5, \"t_tg\": "
         "2}\n");
-    cr_assert_eq(in.errors.n, 0);
+    /* neither 600 nor 300 and no flag: one prompt or four, nothing tells */
+    cr_assert_eq(in.errors.n, 1);
+    cr_assert(noted(&in.errors, 5, "n_kv is 601, expected 600"));
+    cr_assert_eq(in.rows_n, 8);
     cr_assert_eq(in.rows[0].batch_n, 1);
     cr_assert_eq(in.rows[1].batch_n, 4);
     cr_assert(in.rows[1].shared_prompt);
