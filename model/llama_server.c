@@ -40,6 +40,7 @@ typedef struct server {
     int ramp;                /* steps that still pay for a changed set */
     int64_t cells_tok;       /* in use over all slots */
     itl_list itl;
+    span_list *device; /* NULL: nothing is recorded */
     sim_result out;
     err *e;
 } server;
@@ -62,10 +63,19 @@ static void pass(server *s, int64_t ns) {
     s->now_ns += ns;
 }
 
+/* Of what has just passed: the piece that began before_ns ago and took ns. */
+static void note_span(server *s, span_kind kind, int64_t before_ns, int64_t ns, int64_t batch_n,
+                      int64_t tokens) {
+    if (!s->device || s->e->code) return;
+    int64_t start_ns = s->now_ns - before_ns;
+    span_list_add(s->device, (span){start_ns, start_ns + ns, kind, batch_n, tokens});
+}
+
 static void pass_host(server *s, double seconds) {
     int64_t ns = ns_of(seconds);
     s->out.other_ns += ns;
     pass(s, ns);
+    note_span(s, SPAN_HOST, ns, ns, 0, 0);
 }
 
 /* ---- clients ---- */
@@ -298,6 +308,9 @@ static void iterate(server *s) {
     s->out.decode_ns += decode_ns;
     s->out.prefill_ns += device_ns - decode_ns;
     pass(s, device_ns);
+    /* one call, recorded as its two shares; the prompts' first, since it took them up */
+    note_span(s, SPAN_PREFILL, device_ns, device_ns - decode_ns, prompts, prompt_rows);
+    note_span(s, SPAN_DECODE, decode_ns, decode_ns, decoding, decoding);
     pass_host(s, shape_s(s, prompt_rows) + graph_s(s, prompts > 0));
     s->out.events_n++;
     if (!s->e->code) sample(s, s->host.sample_s + s->host.sample_s_per_row * (double)sampled);
@@ -314,6 +327,7 @@ static void warm_up_prefix(server *s) {
     s->out.prefix_evals++;
     usage_note_prefill(&s->out.used, s->cost, P, 0, ns);
     pass(s, ns);
+    note_span(s, SPAN_PREFILL, ns, ns, 1, P);
     pass_host(s, s->host.request_s + s->host.request_s_per_tok * (double)P + s->host.sample_s);
     int64_t holders = s->arm->warm == WARM_FIRST_SLOT ? 1 : K;
     if (s->arm->warm == WARM_RESTORED)
@@ -377,6 +391,12 @@ static err_code collect(server *s, arena *mem, sim_result *out) {
 
 err_code llama_server_run(const arm *a, const workload *w, const cost *c, const host_terms *host,
                           arena *mem, sim_result *out, err *e) {
+    return llama_server_run_recorded(a, w, c, host, NULL, mem, out, e);
+}
+
+err_code llama_server_run_recorded(const arm *a, const workload *w, const cost *c,
+                                   const host_terms *host, span_list *device, arena *mem,
+                                   sim_result *out, err *e) {
     if (a->slots_n < w->K)
         return err_set(e, E_REFUSED, a->name,
                        "found %lld slots for K = %lld agents: engine llama-server pins an agent to "
@@ -385,6 +405,7 @@ err_code llama_server_run(const arm *a, const workload *w, const cost *c, const 
     server s = {.arm = a,
                 .work = w,
                 .cost = c,
+                .device = device,
                 .e = e,
                 .unified = a->layout == KV_LAYOUT_UNIFIED,
                 .decoding_before = -1};
@@ -401,6 +422,7 @@ err_code llama_server_run(const arm *a, const workload *w, const cost *c, const 
     if (!s.slots || !s.pieces || !s.pending || !s.turns)
         return err_set(e, E_LIMIT, a->name, "does not fit the memory budget");
     run_session(&s);
+    if (!e->code && device) (void)span_list_end(device, a->name, e);
     if (!e->code) (void)collect(&s, mem, out);
     itl_list_free(&s.itl);
     return e->code;

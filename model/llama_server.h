@@ -33,6 +33,11 @@
  * gap. */
 MUST_USE err_code llama_server_run(const arm *a, const workload *w, const cost *c,
                                    const host_terms *host, arena *mem, sim_result *out, err *e);
+/* The same run, and the same result, with the device's and the host's time in `device` (NULL: not
+ * recorded). */
+MUST_USE err_code llama_server_run_recorded(const arm *a, const workload *w, const cost *c,
+                                            const host_terms *host, span_list *device, arena *mem,
+                                            sim_result *out, err *e);
 
 /* Standard deviation of a projected wall, relative: each host term moved by its standard error, and
  * what identical runs differ by anyway. Replays the run once for each term. */

@@ -5,6 +5,7 @@
 
 #include "base/jsonr.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,11 +17,16 @@ static int64_t batch_max(const arm *a, int64_t agents_n) {
     return a->slots_n < agents_n ? a->slots_n : agents_n;
 }
 
+static err_code run_recorded(const arm *a, const workload *w, const cost *c, span_list *device,
+                             arena *mem, sim_result *out, err *e) {
+    if (a->engine == ENGINE_LLAMA_SERVER)
+        return llama_server_run_recorded(a, w, c, &a->card->fitted_host, device, mem, out, e);
+    return sim_run_recorded(a, w, c, device, mem, out, e);
+}
+
 static err_code run_engine(const arm *a, const workload *w, const cost *c, arena *mem,
                            sim_result *out, err *e) {
-    if (a->engine == ENGINE_LLAMA_SERVER)
-        return llama_server_run(a, w, c, &a->card->fitted_host, mem, out, e);
-    return sim_run(a, w, c, mem, out, e);
+    return run_recorded(a, w, c, NULL, mem, out, e);
 }
 
 /* ---- what was priced outside the card's measurements, or without one ---- */
@@ -262,4 +268,15 @@ err_code project_run(const scenario *s, const char *const *only, size_t only_n, 
     if (!baseline_ran) p->baseline = p->arms_n - 1;
     *out = p;
     return OK;
+}
+
+err_code project_record(const projection *p, size_t arm_i, span_list *device, err *e) {
+    const arm_result *r = &p->arms[arm_i];
+    arena *scratch = arena_new((size_t)RUN_BUDGET_MIB << 20);
+    sim_result again = {0};
+    if (!scratch) return err_set(e, E_NOMEM, r->arm->name, "out of memory");
+    if (run_recorded(r->arm, &p->scenario->work, r->cost, device, scratch, &again, e) == OK)
+        assert(again.wall_ns == r->sim.wall_ns); /* an engine is a function of its input */
+    arena_free(scratch);
+    return e->code;
 }

@@ -39,5 +39,7 @@ typedef struct projection {
  * projection lives in `mem` and borrows the scenario. */
 MUST_USE err_code project_run(const scenario *s, const char *const *only, size_t only_n, arena *mem,
                               const projection **out, err *e);
+/* Replays an arm of `p`, with the device's time in `device`: the session that `p` has, again. */
+MUST_USE err_code project_record(const projection *p, size_t arm_i, span_list *device, err *e);
 
 #endif

@@ -47,11 +47,13 @@ typedef struct sim {
     int64_t now_ns;
     op_kind op;
     int64_t op_agent, op_steps_n, op_ns, op_decode_ns;
-    prompt_piece *pieces;       /* mixed: of the running iteration, at most K */
+    int64_t op_prompts_n, op_prompt_tok; /* mixed: prompts in the running iteration, their rows */
+    prompt_piece *pieces;                /* mixed: of the running iteration, at most K */
     int64_t prefixes_in_work_n; /* mixed: prompts taken up that compute the shared prefix */
     int64_t mixed_n;
     bool start_constant_due, end_constant_due;
     itl_list itl;
+    span_list *device; /* NULL: nothing is recorded */
     sim_result out;
     err *e;
 } sim;
@@ -88,6 +90,14 @@ static void device_start(sim *s, op_kind op, int64_t ns) {
     s->op = op;
     s->op_ns = ns;
     evq_push(s->events, (event){.t_ns = s->now_ns + ns, .kind = EV_DEVICE_DONE});
+}
+
+/* Of what ends now: the piece that began before_ns ago and took ns. */
+static void note_span(sim *s, span_kind kind, int64_t before_ns, int64_t ns, int64_t batch_n,
+                      int64_t tokens) {
+    if (!s->device) return;
+    int64_t start_ns = s->now_ns - before_ns;
+    span_list_add(s->device, (span){start_ns, start_ns + ns, kind, batch_n, tokens});
 }
 
 static int64_t computed_tok(const agent *a) {
@@ -232,6 +242,8 @@ static void start_mixed(sim *s) {
         usage_note_decode(&s->out.used, &p, sum, one, s->op_decode_ns);
     }
     if (rows > 0) usage_note_prefill(&s->out.used, s->cost, rows, depth, ns);
+    s->op_prompts_n = (int64_t)n;
+    s->op_prompt_tok = rows;
     device_start(s, OP_MIXED, ns);
     if (!s->e->code) note_first_tokens(s, s->now_ns + ns);
 }
@@ -354,6 +366,10 @@ static void steps_done(sim *s, int64_t steps_n) {
 static void mixed_done(sim *s) {
     s->out.decode_ns += s->op_decode_ns;
     s->out.prefill_ns += s->op_ns - s->op_decode_ns;
+    /* one pass, recorded as its two shares; the prompts' first, since it took them up */
+    note_span(s, SPAN_PREFILL, s->op_ns, s->op_ns - s->op_decode_ns, s->op_prompts_n,
+              s->op_prompt_tok);
+    note_span(s, SPAN_DECODE, s->op_decode_ns, s->op_decode_ns, s->running_n, s->running_n);
     int64_t prompts_n = s->prompts.n;
     steps_done(s, 1);
     for (int64_t i = 0; i < prompts_n; i++) {
@@ -374,11 +390,14 @@ static void device_done(sim *s) {
     s->op = OP_NONE;
     if (op == OP_CONSTANT) {
         s->out.other_ns += s->op_ns;
+        note_span(s, SPAN_CONSTANT, s->op_ns, s->op_ns, 0, 0);
     } else if (op == OP_PREFILL) {
         s->out.prefill_ns += s->op_ns;
+        note_span(s, SPAN_PREFILL, s->op_ns, s->op_ns, 1, computed_tok(&s->agents[s->op_agent]));
         prompt_done(s, s->op_agent);
     } else if (op == OP_DECODE) {
         s->out.decode_ns += s->op_ns;
+        note_span(s, SPAN_DECODE, s->op_ns, s->op_ns, s->running_n, s->running_n * s->op_steps_n);
         steps_done(s, s->op_steps_n);
     } else {
         mixed_done(s);
@@ -426,7 +445,12 @@ static err_code collect(sim *s, arena *mem, sim_result *out) {
 
 err_code sim_run(const arm *a, const workload *w, const cost *c, arena *mem, sim_result *out,
                  err *e) {
-    sim s = {.arm = a, .work = w, .cost = c, .e = e};
+    return sim_run_recorded(a, w, c, NULL, mem, out, e);
+}
+
+err_code sim_run_recorded(const arm *a, const workload *w, const cost *c, span_list *device,
+                          arena *mem, sim_result *out, err *e) {
+    sim s = {.arm = a, .work = w, .cost = c, .device = device, .e = e};
     if (!set_up(&s, mem))
         return err_set(e, E_LIMIT, a->name, "K x H = %lld turns do not fit the memory budget",
                        (long long)(w->K * w->H));
@@ -445,6 +469,7 @@ err_code sim_run(const arm *a, const workload *w, const cost *c, arena *mem, sim
         bool instant_over = !next || next->t_ns > s.now_ns;
         if (instant_over && s.op == OP_NONE && !e->code) dispatch(&s);
     }
+    if (!e->code && device) (void)span_list_end(device, a->name, e);
     if (!e->code) collect(&s, mem, out);
     itl_list_free(&s.itl);
     return e->code;

@@ -20,6 +20,7 @@
 #include "usage.h"
 #include "itl.h"
 #include "scenario.h"
+#include "spans.h"
 
 #include <stdint.h>
 
@@ -52,5 +53,8 @@ typedef struct sim_result {
  * budget. */
 MUST_USE err_code sim_run(const arm *a, const workload *w, const cost *c, arena *mem,
                           sim_result *out, err *e);
+/* The same run, and the same result, with the device's time in `device` (NULL: not recorded). */
+MUST_USE err_code sim_run_recorded(const arm *a, const workload *w, const cost *c,
+                                   span_list *device, arena *mem, sim_result *out, err *e);
 
 #endif

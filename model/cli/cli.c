@@ -49,15 +49,22 @@ static bool is_input(const char *path, const char *const *inputs, size_t n, cons
     return false;
 }
 
+err_code cli_target_check(const opts *o, const char *name, const card_library *lib,
+                          const char *const *inputs, size_t inputs_n, err *e) {
+    const char *path = opts_get(o, name), *which = NULL;
+    char option[64];
+    bool to_file = path && strcmp(path, "-") != 0;
+    if (!to_file || !(is_input(path, inputs, inputs_n, &which) ||
+                      (lib && is_input(path, lib->paths, lib->files_n, &which))))
+        return OK;
+    snprintf(option, sizeof option, "--%s", name);
+    return err_set(e, E_USAGE, option, "%s is an input (%s), expected another file", path, which);
+}
+
 err_code cli_output(const opts *o, const buf *text, const card_library *lib,
                     const char *const *inputs, size_t inputs_n, err *e) {
-    const char *path = opts_get(o, "output"), *which = NULL;
-    bool to_file = path && strcmp(path, "-") != 0;
-    if (to_file && (is_input(path, inputs, inputs_n, &which) ||
-                    (lib && is_input(path, lib->paths, lib->files_n, &which))))
-        return err_set(e, E_USAGE, "--output", "%s is an input (%s), expected another file", path,
-                       which);
-    return file_write(path, text->s, text->len, e);
+    if (cli_target_check(o, "output", lib, inputs, inputs_n, e)) return e->code;
+    return file_write(opts_get(o, "output"), text->s, text->len, e);
 }
 
 int cli_in_arena(const opts *o, err_code (*body)(const opts *, card_library *, arena *, err *)) {

@@ -47,5 +47,8 @@ const char *cli_data_path(const char *name, arena *mem);
  * what it was made from. `lib` may be NULL. */
 MUST_USE err_code cli_output(const opts *o, const buf *text, const card_library *lib,
                              const char *const *inputs, size_t inputs_n, err *e);
+/* Is the file of option `name` none of the inputs? E_USAGE otherwise. */
+MUST_USE err_code cli_target_check(const opts *o, const char *name, const card_library *lib,
+                                   const char *const *inputs, size_t inputs_n, err *e);
 
 #endif

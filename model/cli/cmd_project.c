@@ -1,4 +1,4 @@
-#include "cli/cli.h"
+#include "cli/trace_files.h"
 #include "invariants.h"
 #include "project.h"
 #include "report_explain.h"
@@ -30,6 +30,7 @@ static const opt_spec OPTS[] = {
      "also write an agentic-comparison packet; goes with --json -o and --packet-identity", false},
     {"packet-identity", 0, "FILE",
      "a packet that says what no projection knows: time, host, revisions, digests, quality", false},
+    OPTS_TRACE,
     {"explain-assumptions", 0, NULL,
      "say what each assumption means and what 10 % more of it would change", false},
     {"strict", 0, NULL, "exit 1 when a rule is broken by an assumption or a price is extrapolated",
@@ -133,6 +134,10 @@ static bool is_set(const parsed_opt *sets, const char *path) {
     return false;
 }
 
+static bool is_sweep(const opts *o, const scenario *s) {
+    return s->sweep_path && !is_set(opts_all(o, "set"), s->sweep_path);
+}
+
 static err_code run_once(const opts *o, const scenario *s, arena *mem, sweep_point *out, err *e) {
     const parsed_opt *only = opts_all(o, "arm");
     rule_result *rules = ARENA_ARRAY(mem, rule_result, RULES_N);
@@ -169,18 +174,33 @@ static int exit_code(const sweep_point *points, size_t n, bool strict) {
     return engine_broken || (strict && broken) ? 1 : 0;
 }
 
-static err_code write_out(const opts *o, const scenario *s, const card_library *lib, const buf *out,
+typedef struct texts {
+    buf report, events, tsv; /* the last two may be empty: not asked for */
+} texts;
+
+/* No target may be an input, and all are looked at before the first is written. */
+static err_code write_out(const opts *o, const scenario *s, const card_library *lib, const texts *t,
                           err *e) {
-    enum { INPUTS_MAX = 1 + 2 * SCENARIO_ARMS_MAX };
+    enum { INPUTS_MAX = 2 + 2 * SCENARIO_ARMS_MAX };
     const char *inputs[INPUTS_MAX];
     size_t n = 0;
     inputs[n++] = s->path;
+    inputs[n++] = opts_get(o, "packet-identity");
     for (size_t i = 0; i < s->arms_n; i++) {
         const assumption *g = arm_assumes(&s->arms[i], TERM_DECODE_GAIN_CARD);
         inputs[n++] = s->arms[i].card->path;
         if (g) inputs[n++] = g->gain_card->path;
     }
-    return cli_output(o, out, lib, inputs, n, e);
+    if (cli_target_check(o, "output", lib, inputs, n, e) ||
+        cli_target_check(o, "trace-events", lib, inputs, n, e) ||
+        cli_target_check(o, "timeline-tsv", lib, inputs, n, e))
+        return e->code;
+    /* the report last: standard output stays empty when a file cannot be written */
+    if (t->events.len && file_write(opts_get(o, "trace-events"), t->events.s, t->events.len, e))
+        return e->code;
+    if (t->tsv.len && file_write(opts_get(o, "timeline-tsv"), t->tsv.s, t->tsv.len, e))
+        return e->code;
+    return cli_output(o, &t->report, lib, inputs, n, e);
 }
 
 static err_code check_packet_options(const opts *o, bool sweep, err *e) {
@@ -231,6 +251,31 @@ static err_code write_packet(const opts *o, const projection *p, const buf *resu
     return e->code;
 }
 
+/* Everything is composed before anything is written. */
+static err_code report(const opts *o, const scenario *s, const card_library *lib,
+                       const sweep_point *points, report_format f, span_window w, arena *mem,
+                       int *code, err *e) {
+    texts t;
+    buf_init(&t.report);
+    buf_init(&t.events);
+    buf_init(&t.tsv);
+    bool sweep = is_sweep(o, s);
+    if (sweep)
+        report_sweep(s, points, f, mem, &t.report);
+    else
+        report_project(points[0].p, points[0].rules, f, mem, &t.report);
+    const projection *last = points[sweep ? s->sweep_n - 1 : 0].p;
+    if (opts_has(o, "explain-assumptions")) (void)report_explain(last, mem, &t.report, e);
+    if (!e->code) (void)trace_files_compose(o, last, w, mem, &t.events, &t.tsv, e);
+    if (!e->code) (void)write_out(o, s, lib, &t, e);
+    if (!e->code && opts_has(o, "packet"))
+        (void)write_packet(o, points[0].p, &t.report, mem, code, e);
+    buf_done(&t.report);
+    buf_done(&t.events);
+    buf_done(&t.tsv);
+    return e->code;
+}
+
 static err_code project(const opts *o, arena *mem, int *code, err *e) {
     card_library lib = cli_library(o);
     const parsed_opt *sets = opts_all(o, "set");
@@ -240,25 +285,17 @@ static err_code project(const opts *o, arena *mem, int *code, err *e) {
     if (pick_format(o, &f, e) || read_input(o, mem, &in, e) ||
         scenario_parse(&in, &lib, sets->value, sets->n, mem, &s, e))
         return e->code;
-    bool sweep = s->sweep_path && !is_set(sets, s->sweep_path);
-    if (check_packet_options(o, sweep, e)) return e->code;
+    bool sweep = is_sweep(o, s);
+    span_window window;
+    if (check_packet_options(o, sweep, e) || trace_files_check(o, sweep, &window, e))
+        return e->code;
     size_t n = sweep ? s->sweep_n : 1;
     sweep_point *points = ARENA_ARRAY(mem, sweep_point, n);
     if (!points) return err_set(e, E_LIMIT, s->id, "does not fit the memory budget");
     if (sweep ? run_sweep(o, &in, &lib, s, mem, points, e) : run_once(o, s, mem, points, e))
         return e->code;
     *code = exit_code(points, n, opts_has(o, "strict"));
-    buf out;
-    buf_init(&out);
-    if (sweep)
-        report_sweep(s, points, f, mem, &out);
-    else
-        report_project(points[0].p, points[0].rules, f, mem, &out);
-    if (opts_has(o, "explain-assumptions")) (void)report_explain(points[n - 1].p, mem, &out, e);
-    if (!e->code) (void)write_out(o, s, &lib, &out, e);
-    if (!e->code && opts_has(o, "packet")) (void)write_packet(o, points[0].p, &out, mem, code, e);
-    buf_done(&out);
-    return e->code;
+    return report(o, s, &lib, points, f, window, mem, code, e);
 }
 
 static int run(const opts *o) {

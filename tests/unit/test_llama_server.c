@@ -653,3 +653,61 @@ Test(llama_server, one_agent_closed_form) {
             cr_expect_eq(r.decode_ns + r.prefill_ns, r.wall_ns);
         }
 }
+
+/* ---- what is recorded ---- */
+
+typedef struct piece_of_time {
+    span_kind kind;
+    double ms;
+    int64_t batch_n, tokens;
+} piece_of_time;
+
+/* Two agents: 512 rows and 10, a batch of 522 in one call of two micro-batches (split KV: 10 rows
+ * of each, then the 502 that are left). Then the second slot's sampling, each slot 2 ms, follows on
+ * the first's: one span of host time. Behind it two steps of two, of which the second ends. */
+Test(llama_server, recorded_spans) {
+    session(&FLAT, 2, 1, 10, 3);
+    own_tok[0] = 502;
+    host.sample_s = 0.002;
+    span_list l = span_list_new((span_window){0, TIME_MAX_NS}, 100);
+    err e = {0};
+    const piece_of_time want[] = {{SPAN_PREFILL, rows_ms(20) + rows_ms(502), 2, 522},
+                                  {SPAN_HOST, 4, 0, 0},
+                                  {SPAN_DECODE, 10, 2, 2},
+                                  {SPAN_HOST, 4, 0, 0},
+                                  {SPAN_DECODE, 10, 2, 2},
+                                  {SPAN_HOST, 4, 0, 0}};
+    go();
+    cr_assert_eq(llama_server_run_recorded(&a, &w, prices, &host, &l, support_arena(), &r, &e), OK);
+    cr_assert_eq(l.n, sizeof want / sizeof *want);
+    double at = 0;
+    for (size_t i = 0; i < l.n; i++) {
+        IS_MS(l.v[i].start_ns, at);
+        at += want[i].ms;
+        IS_MS(l.v[i].end_ns, at);
+        cr_expect(l.v[i].kind == want[i].kind && l.v[i].batch_n == want[i].batch_n &&
+                      l.v[i].tokens == want[i].tokens,
+                  "%zu: %s, batch %lld, %lld tokens", i, SPAN_KIND_NAMES[l.v[i].kind],
+                  (long long)l.v[i].batch_n, (long long)l.v[i].tokens);
+    }
+    span_list_free(&l);
+}
+
+/* 129 tokens beside three decoders (split_delta_beside_three_decoders): one call of 33 ms. What the
+ * three would take alone, 10 ms, is its decode, recorded behind its prefill. */
+Test(llama_server, recorded_shares_of_a_call) {
+    session(&FLAT, 4, 1, 10, 20);
+    own_tok[3] = 119;
+    offset_ns[3] = MS(15);
+    span_list l = span_list_new((span_window){MS(23), MS(54)}, 100);
+    err e = {0};
+    go();
+    cr_assert_eq(llama_server_run_recorded(&a, &w, prices, &host, &l, support_arena(), &r, &e), OK);
+    cr_assert_eq(l.n, 2);
+    IS_MS(l.v[0].start_ns, 22.9);
+    IS_MS(l.v[0].end_ns, 45.9);
+    IS_MS(l.v[1].end_ns, 55.9);
+    cr_expect(l.v[0].kind == SPAN_PREFILL && l.v[0].batch_n == 1 && l.v[0].tokens == 129);
+    cr_expect(l.v[1].kind == SPAN_DECODE && l.v[1].batch_n == 3 && l.v[1].tokens == 3);
+    span_list_free(&l);
+}
