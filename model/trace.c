@@ -1,5 +1,6 @@
 #include "trace.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -140,7 +141,10 @@ err_code trace_new(const projection *p, trace_options o, arena *mem, trace *out,
         out->device[i] = span_list_new(out->o.window, (size_t)o.most_n + 1);
         out->arms_n = i + 1;
         if (project_record(p, i, &out->device[i], e)) return e->code;
-        if (events_n(out, out->o.window.to_ns) <= o.most_n) continue;
+        if (events_n(out, out->o.window.to_ns) <= o.most_n) {
+            assert(!out->device[i].more); /* nothing is left out unsaid */
+            continue;
+        }
         /* what does not fit now fits no better with more arms: they need not be recorded beyond */
         over = true;
         out->o.window.to_ns = latest_end(out);
