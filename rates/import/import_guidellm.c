@@ -326,7 +326,8 @@ static void read_report(serving *s, const import_piece *p, jr root) {
     jr list = jr_get(root, "benchmarks");
     const char *model = NULL;
     jr named = first_of(root, (const char *const[]){"args/model", "metadata/model", NULL});
-    if (cJSON_IsString(named.node)) model = import_keep(s->in, named.node->valuestring);
+    const char *name = cJSON_GetStringValue(named.node);
+    if (name) model = import_keep(s->in, name);
     if (!cJSON_IsArray(list.node)) {
         import_warn(s->in, s->file, p->line, "JSON, but no GuideLLM report, skipped");
         return;

@@ -203,16 +203,14 @@ static void note_error(import_cursor *c, const import_piece *p, const char *name
 
 /* First key that stands twice in `o`, looking into nested objects as well. */
 static void no_key_twice(jr o) {
-    size_t n = 0, len[KEYS_MAX];
+    size_t n = 0;
     for (const cJSON *m = o.node->child; m && jr_ok(o); m = m->next) {
         if (n == KEYS_MAX) {
             jr_fail(o, E_LIMIT, "more than %d keys in one object", KEYS_MAX);
             return;
         }
-        size_t at = 0;
-        len[n] = strlen(m->string);
         for (const cJSON *other = o.node->child; other != m; other = other->next)
-            if (len[at++] == len[n] && strcmp(other->string, m->string) == 0) {
+            if (strcmp(other->string, m->string) == 0) {
                 char text[49];
                 jr_fail(o, E_SCHEMA, "found key \"%s\" twice, expected it once",
                         shown(m->string, strlen(m->string), text));
