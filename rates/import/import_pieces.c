@@ -210,7 +210,7 @@ static void no_key_twice(jr o) {
             return;
         }
         for (const cJSON *other = o.node->child; other != m; other = other->next)
-            if (strcmp(other->string, m->string) == 0) {
+            if (*other->string == *m->string && strcmp(other->string, m->string) == 0) {
                 char text[49];
                 jr_fail(o, E_SCHEMA, "found key \"%s\" twice, expected it once",
                         shown(m->string, strlen(m->string), text));
