@@ -119,6 +119,9 @@ static void finish(import *in, answer *a) {
     } else {
         warn_parts(in, a, &r);
         told = a->told_cache;
+        if (!isfinite(a->v[PROMPT_N]) && !isfinite(a->v[GEN_N]))
+            import_warn(in, a->file, a->line,
+                        "rates without a number of tokens: at what length is unknown, no row");
         add_record(in, a, &r);
         local_run_rows(in, &r, sound && !a->faulty);
     }
@@ -194,7 +197,7 @@ static err_code read_verbose(import *in, import_text *t) {
     clear(&b.a);
     while (!in->e->code && import_text_line(t, &l))
         for (figure f = 0; f < FIGURES_N; f++) {
-            const char *value = label_value(l.s, FIGURES[f].label);
+            const char *value = label_value(l.s + strspn(l.s, " \t>-*"), FIGURES[f].label);
             if (!value) continue;
             if (whole(&l, FIGURES[f].kind))
                 take(in, &b, &l, f, value);
