@@ -218,7 +218,7 @@ static void warn_ttft(serving *s) {
         WARN(s, "mean TTFT %.6g ms is %.1f times the median: a cold start or a queue is in it",
              mean, mean / median);
     bool at_once = rate && strcmp(rate, "inf") == 0 && !(serving_num(s, "max_concurrency") > 0);
-    if (n > 1 && (at_once || typical / 1000 > t * 0.2))
+    if (n > 1 && isfinite(typical) && (at_once || typical / 1000 > t * 0.2))
         WARN(s, "%.0f requests%s: the TTFT of %.6g ms is queueing more than prefill", n,
              at_once ? " at once" : "", typical);
     if (n < PERCENTILES_MIN &&

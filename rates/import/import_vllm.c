@@ -238,12 +238,16 @@ err_code serving_read_json(import *in, import_text *t) {
 
 /* ---- text ---- */
 
+static const char BANNER[] = "Serving Benchmark Result";
+
 typedef struct table {
     serving *s;
     bool inside;      /* behind the banner */
     bool any;         /* a label of results was read */
     const char *last; /* name of the field that was read last */
     size_t last_line;
+    size_t prefix; /* bytes of a log before every line of the table */
+    char prefix_end;
 } table;
 
 static bool ruler(const char *line) {
@@ -284,9 +288,19 @@ static void store(table *t, const import_line *l, const char *key, double v) {
         if (strcmp(t->s->run.v[i].key, key) == 0) t->s->run.v[i].inside = t->inside;
 }
 
+/* An arrow or the like that somebody wrote behind a value: no unit and no second number. */
+static bool is_remark(const char *s) {
+    size_t gap = strspn(s, " \t");
+    s += gap;
+    return gap >= 2 && *s != '%' && !isalnum((unsigned char)*s) && !strpbrk(s, "0123456789");
+}
+
 static void take_value(table *t, const import_line *l, const char *key, const char *value) {
     number n = number_at(value, number_text_has_decimal_comma(value, strlen(value)));
-    bool all = n.kind != NUMBER_NONE && value[n.len + strspn(value + n.len, " \t")] == '\0';
+    const char *rest = value + n.len;
+    bool rate = strcmp(key, "request_rate") == 0;
+    if (rate && strncmp(rest, " RPS", 4) == 0) rest += rest[4] == '.' ? 5 : 4;
+    bool all = n.kind != NUMBER_NONE && (rest[strspn(rest, " \t")] == '\0' || is_remark(rest));
     if (t->s->run.line == 0) t->s->run.line = l->number;
     t->last = import_keep(t->s->in, key);
     t->last_line = l->number;
@@ -297,7 +311,7 @@ static void take_value(table *t, const import_line *l, const char *key, const ch
     if (not_set(value)) return;
     if (all && n.kind == NUMBER_OK) {
         store(t, l, key, n.v);
-    } else if (strcmp(key, "request_rate") == 0) {
+    } else if (rate) {
         serving_set_text(t->s, key, all && n.kind == NUMBER_INF ? "inf" : value);
     } else {
         import_fault(t->s->in, t->s->file, l->number, "%s is \"%.32s\", expected a finite number",
@@ -356,11 +370,23 @@ static void close_table(table *t, bool cut) {
     if (t->any) finish(t->s);
     serving_clear(t->s, 0);
     t->any = t->inside = false;
+    t->prefix = 0;
 }
 
-/* Tables are quoted in scripts and mails. */
-static const char *unquoted(const char *line) {
+/* Tables are quoted in scripts and mails, and printed into logs. */
+static const char *unquoted(const table *t, const import_line *l) {
+    bool logged = t->prefix && l->len >= t->prefix && l->s[t->prefix - 1] == t->prefix_end;
+    const char *line = logged ? l->s + t->prefix : l->s;
     return line + strspn(line, " \t#>");
+}
+
+static void open_table(table *t, const import_line *l) {
+    const char *banner = strstr(l->s, "====");
+    t->inside = true;
+    t->prefix = banner && banner < strstr(l->s, BANNER) ? (size_t)(banner - l->s) : 0;
+    t->prefix_end = t->prefix ? banner[-1] : '\0';
+    if (l->s[strspn(l->s, " \t#>")] == '=') t->prefix = 0; /* quoted, not logged */
+    if (t->s->run.line == 0) t->s->run.line = l->number;
 }
 
 err_code serving_read_text(import *in, import_text *text) {
@@ -369,11 +395,10 @@ err_code serving_read_text(import *in, import_text *text) {
     import_line l;
     if (!t.s) return in->e->code;
     while (!in->e->code && import_text_line(text, &l)) {
-        const char *line = unquoted(l.s);
-        if (strstr(line, "Serving Benchmark Result")) {
+        const char *line = unquoted(&t, &l);
+        if (strstr(line, BANNER)) {
             if (t.any) close_table(&t, true);
-            t.inside = true;
-            if (t.s->run.line == 0) t.s->run.line = l.number;
+            open_table(&t, &l);
         } else if (ruler(line)) {
             if (t.any) close_table(&t, false);
         } else if (strncmp(line, "Namespace(", 10) == 0) {
@@ -401,7 +426,8 @@ static bool json_words(const file_bytes *f) {
            (import_holds(f, "\"output_throughput\"") ||
             import_holds(f, "\"request_throughput\"")) &&
            (import_holds(f, "_ttft_ms\"") || import_holds(f, "_tpot_ms\"") ||
-            import_holds(f, "_itl_ms\"") || import_holds(f, "_e2e_latency_ms\""));
+            import_holds(f, "_itl_ms\"") || import_holds(f, "_e2el_ms\"") ||
+            import_holds(f, "_e2e_latency_ms\""));
 }
 
 static bool text_words(const file_bytes *f) {

@@ -148,6 +148,46 @@ Test(serving, tables_quoted_in_a_script_are_two_runs) {
     cr_assert_eq(in.records[1].line, 8);
 }
 
+Test(serving, table_in_a_log_with_remarks) {
+    add("Traffic request rate: 15.0 RPS.\n"
+        "10:00:01 pod/x ====== Serving Benchmark Result ======\n"
+        "10:00:01 pod/x Successful requests:         10        \n"
+        "10:00:02 pod/x Benchmark duration (s):      20.00     \n"
+        "10:00:02 pod/x Total input tokens:          1000      \n"
+        "10:00:02 pod/x Total generated tokens:      400       \n"
+        "10:00:02 pod/x Mean TTFT (ms):              30.87     \n"
+        "10:00:02 pod/x Median TTFT (ms):            27.44        <=====\n"
+        "10:00:02 pod/x Mean TPOT (ms):              40.00     \n"
+        "10:00:02 pod/x ==================\n",
+        "vllm_text");
+    cr_assert_eq(in.errors.n, 0);
+    cr_assert_eq(in.records_n, 1);
+    near(num(0, "request_rate"), 15);
+    near(num(0, "completed"), 10);
+    near(num(0, "median_ttft_ms"), 27.44);
+    near(num(0, "decode_tok_s_per_request"), 25);
+    add("====== Serving Benchmark Result ======\nSuccessful requests:         10\n"
+        "Benchmark duration (s):      20.00\nMean TTFT (ms):              0.5   s\n"
+        "Median TTFT (ms):            27.44      28.50\n==================\n",
+        "vllm_text");
+    cr_assert(noted(&in.errors, 4, "expected a finite number"), "another unit is no remark");
+    cr_assert(noted(&in.errors, 5, "expected a finite number"), "a second value neither");
+}
+
+Test(serving, embeddings_have_no_time_to_a_token) {
+    add("{\"backend\":\"openai-embeddings\",\"model_id\":\"e\",\"request_rate\":\"inf\","
+        "\"max_concurrency\":null,\"duration\":12.5,\"completed\":1000,\"failed\":0,"
+        "\"total_input_tokens\":1024000,\"request_throughput\":80.0,"
+        "\"total_token_throughput\":81920.0,\"mean_e2el_ms\":6250.1,\"p99_e2el_ms\":12000.3}\n",
+        "vllm_json");
+    cr_assert_eq(in.errors.n, 0);
+    near(num(0, "input_tokens_per_request"), 1024);
+    near(num(0, "mean_e2el_ms"), 6250.1);
+    cr_assert(isnan(num(0, "output_tokens")) && isnan(num(0, "decode_tok_s_per_request")));
+    cr_assert_eq(usable(), 0);
+    for (size_t i = 0; i < in.warnings.n; i++) cr_assert_not(strstr(in.warnings.v[i].what, "nan"));
+}
+
 Test(serving, a_label_twice_with_two_values) {
     add(TABLE("Total generated tokens:                  600       \n"), "vllm_text");
     cr_assert(noted(&in.errors, 7, "neither is used"));
@@ -228,6 +268,26 @@ Test(serving, guidellm_json_of_older_releases) {
     cr_assert(noted(&in.warnings, 1, "1 requests failed"));
     cr_assert(noted(&in.warnings, 1, "2 requests did not end"));
     cr_assert(noted(&in.errors, 1, "has no metrics"));
+}
+
+/* 512.3 times 30 in binary */
+Test(serving, guidellm_sums_that_are_a_mean_times_a_count) {
+    static const char *const SUMS[] = {"15368.999999999998", "15368.5"};
+    for (size_t i = 0; i < 2; i++) {
+        add(arena_printf(
+                mem,
+                "{\"benchmarks\": [{\"type_\": \"generative_benchmark\", \"scheduler\": "
+                "{\"strategy\": {\"type_\": \"synchronous\"}}, \"request_totals\": "
+                "{\"successful\": 30, \"errored\": 0, \"incomplete\": 0}, \"duration\": 60, "
+                "\"metrics\": {\"prompt_token_count\": " STAT(
+                    "512.3", "%s") ", "
+                                   "\"output_token_count\": " STAT("8", "240") "}}]}",
+                SUMS[i]),
+            "guidellm_json");
+        if (i == 0) near(num(0, "input_tokens"), 15369);
+        if (i == 0) near(num(0, "output_tok_s_aggregate"), 4);
+        cr_assert_eq(in.errors.n, i, "half a token is none");
+    }
 }
 
 #define THEN_INFO                                                                                  \
