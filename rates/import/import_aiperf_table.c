@@ -27,7 +27,8 @@ typedef struct reader {
     bool any;    /* something is in the set */
     bool decimal_comma;
     char separator;
-    size_t columns_n; /* of the header; 0: outside a table */
+    size_t first_header; /* hash of the line */
+    size_t columns_n;    /* of the header; 0: outside a table */
     int stat[COLUMNS_MAX];
     size_t unit; /* column of the units; 0: they stand in the titles */
     /* a row waits for its title to go on */
@@ -154,6 +155,10 @@ static void csv_line(reader *r, const import_line *l) {
     } else if (c.cut || !c.closed) {
         import_fault(r->in, r->name, l->number, "a line that is no row: too long, or a quote open");
     } else if (is_header(&c)) {
+        size_t hash = 5381; /* the first header again: the file of another run, appended */
+        for (const char *s = l->s; *s; s++) hash = hash * 33 + (unsigned char)*s;
+        if (r->any && hash == r->first_header) end_run(r);
+        if (!r->any) r->first_header = hash;
         take_header(r, &c, l->number);
     } else if (r->columns_n > 0) {
         take_row(r, &c, l->number);

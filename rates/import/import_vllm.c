@@ -23,7 +23,7 @@ static const field FIELDS[] = {
     {"completed", {"completed"}, {"Successful requests"}},
     {"failed", {"failed"}, {"Failed requests"}},
     {"num_prompts", {"num_prompts"}, {NULL}},
-    {"duration_s", {"duration"}, {"Benchmark duration (s)"}},
+    {"duration_s", {"duration"}, {"Benchmark duration (s)", "Benchmark duration"}},
     {"input_tokens", {"total_input_tokens", "total_input"}, {"Total input tokens"}},
     {"input_text_tokens", {"total_input_text_tokens"}, {"Total input text tokens"}},
     {"input_vision_tokens", {"total_input_vision_tokens"}, {"Total input vision tokens"}},
@@ -31,10 +31,14 @@ static const field FIELDS[] = {
     {"output_tokens_retokenized",
      {"total_output_tokens_retokenized"},
      {"Total generated tokens (retokenized)"}},
-    {"req_s", {"request_throughput"}, {"Request throughput (req/s)"}},
+    {"req_s", {"request_throughput"}, {"Request throughput (req/s)", "Request throughput"}},
     {"req_goodput_s", {"request_goodput", "request_goodput:"}, {"Request goodput (req/s)"}},
-    {"input_tok_s_aggregate", {"input_throughput"}, {"Input token throughput (tok/s)"}},
-    {"output_tok_s_aggregate", {"output_throughput"}, {"Output token throughput (tok/s)"}},
+    {"input_tok_s_aggregate",
+     {"input_throughput"},
+     {"Input token throughput (tok/s)", "Input token throughput"}},
+    {"output_tok_s_aggregate",
+     {"output_throughput"},
+     {"Output token throughput (tok/s)", "Output token throughput"}},
     {"total_tok_s_aggregate",
      {"total_token_throughput", "total_throughput"},
      {"Total token throughput (tok/s)"}},
@@ -244,6 +248,8 @@ typedef struct table {
     serving *s;
     bool inside;      /* behind the banner */
     bool any;         /* a label of results was read */
+    bool early;       /* of the first versions, without any ruler */
+    bool banner;      /* one was seen in this text */
     const char *last; /* name of the field that was read last */
     size_t last_line;
     size_t prefix; /* bytes of a log before every line of the table */
@@ -255,11 +261,13 @@ static bool ruler(const char *line) {
     return n >= 10 && line[n + strspn(line + n, " \t")] == '\0';
 }
 
-/* "Mean E2E Latency (ms)" -> "mean_e2e_latency_ms"; false: no such label. */
+/* "Mean E2E Latency (ms)" -> "mean_e2e_latency_ms", with the unit behind the value at first;
+ * false: no such label. */
 static bool latency_key(const char *label, size_t len, char out[KEY_BYTES]) {
     static const char END[] = " (ms)";
     size_t n = sizeof END - 1;
-    if (len <= n || len - n + 4 > KEY_BYTES || strncmp(label + len - n, END, n) != 0) return false;
+    if (len <= n || strncmp(label + len - n, END, n) != 0) n = 0;
+    if (len - n + 4 > KEY_BYTES) return false;
     for (size_t i = 0; i < len - n; i++)
         out[i] = label[i] == ' ' ? '_' : (char)tolower((unsigned char)label[i]);
     snprintf(out + len - n, 4, "_ms");
@@ -295,12 +303,41 @@ static bool is_remark(const char *s) {
     return gap >= 2 && *s != '%' && !isalnum((unsigned char)*s) && !strpbrk(s, "0123456789");
 }
 
-static void take_value(table *t, const import_line *l, const char *key, const char *value) {
+/* How the first versions write the unit of a field, behind its value. */
+static const char *unit_of(const char *key) {
+    size_t n = strlen(key);
+    if (strcmp(key, "duration_s") == 0) return "s";
+    if (strcmp(key, "req_s") == 0) return "requests/s";
+    if (n > 3 && strcmp(key + n - 3, "_ms") == 0) return "ms";
+    return strstr(key, "_tok_s_aggregate") ? "tokens/s" : NULL;
+}
+
+/* Behind the unit of a value whose label names none; NULL: it has another one or none. */
+static const char *behind_unit(const char *rest, const char *line, const char *key) {
+    const char *unit = unit_of(key), *paren = strchr(line, '('), *colon = strchr(line, ':');
+    if (!unit || (paren && paren < colon)) return rest;
+    const char *at = rest + strspn(rest, " \t");
+    size_t n = strlen(unit);
+    return strncmp(at, unit, n) == 0 ? at + n : NULL;
+}
+
+/* A label of the first versions: no line of a text that has a later table. */
+static bool is_early(table *t, const char *line, const char *key, const char *value) {
+    const char *paren = strchr(line, '('), *colon = strchr(line, ':');
+    if (!unit_of(key) || (paren && paren < colon)) return true; /* of all versions */
+    const char *rest = value + number_at(value, false).len;
+    if (t->banner || (!t->early && !behind_unit(rest, line, key))) return false;
+    return t->early = true;
+}
+
+static void take_value(table *t, const import_line *l, const char *line, const char *key,
+                       const char *value) {
     number n = number_at(value, number_text_has_decimal_comma(value, strlen(value)));
-    const char *rest = value + n.len;
+    const char *rest = behind_unit(value + n.len, line, key);
     bool rate = strcmp(key, "request_rate") == 0;
-    if (rate && strncmp(rest, " RPS", 4) == 0) rest += rest[4] == '.' ? 5 : 4;
-    bool all = n.kind != NUMBER_NONE && (rest[strspn(rest, " \t")] == '\0' || is_remark(rest));
+    if (rate && rest && strncmp(rest, " RPS", 4) == 0) rest += rest[4] == '.' ? 5 : 4;
+    bool all =
+        n.kind != NUMBER_NONE && rest && (rest[strspn(rest, " \t")] == '\0' || is_remark(rest));
     if (t->s->run.line == 0) t->s->run.line = l->number;
     t->last = import_keep(t->s->in, key);
     t->last_line = l->number;
@@ -330,15 +367,17 @@ static bool take_label(table *t, const import_line *l, const char *line) {
         for (size_t k = 0; k < NAMES_N && FIELDS[i].label[k]; k++) {
             const char *value = label_value(line, FIELDS[i].label[k]);
             if (!value) continue;
+            if (!is_early(t, line, FIELDS[i].key, value)) return false;
             bool load = strcmp(FIELDS[i].key, "request_rate") == 0 ||
                         strcmp(FIELDS[i].key, "max_concurrency") == 0;
             if (!load) t->any = true;
-            take_value(t, l, FIELDS[i].key, value);
+            take_value(t, l, line, FIELDS[i].key, value);
             return true;
         }
-    if (latency_key(line, len, key)) {
+    const char *value = colon + 1 + strspn(colon + 1, " \t");
+    if (latency_key(line, len, key) && is_early(t, line, key, value)) {
         t->any = true;
-        take_value(t, l, key, colon + 1 + strspn(colon + 1, " \t"));
+        take_value(t, l, line, key, value);
         return true;
     }
     const char *backend = label_value(line, "Backend");
@@ -364,12 +403,12 @@ static void take_arguments(table *t, const char *line) {
 }
 
 static void close_table(table *t, bool cut) {
-    if (t->any && cut)
+    if (t->any && cut && !t->early)
         import_warn(t->s->in, t->s->file, t->last_line,
                     "cut off behind %s: the closing line is missing", t->last);
     if (t->any) finish(t->s);
     serving_clear(t->s, 0);
-    t->any = t->inside = false;
+    t->any = t->inside = t->early = false;
     t->prefix = 0;
 }
 
@@ -382,7 +421,7 @@ static const char *unquoted(const table *t, const import_line *l) {
 
 static void open_table(table *t, const import_line *l) {
     const char *banner = strstr(l->s, "====");
-    t->inside = true;
+    t->inside = t->banner = true;
     t->prefix = banner && banner < strstr(l->s, BANNER) ? (size_t)(banner - l->s) : 0;
     t->prefix_end = t->prefix ? banner[-1] : '\0';
     if (l->s[strspn(l->s, " \t#>")] == '=') t->prefix = 0; /* quoted, not logged */
@@ -404,6 +443,7 @@ err_code serving_read_text(import *in, import_text *text) {
         } else if (strncmp(line, "Namespace(", 10) == 0) {
             take_arguments(&t, line);
         } else {
+            if (t.early && label_value(line, "Successful requests")) close_table(&t, false);
             (void)take_label(&t, &l, line);
         }
     }
@@ -434,7 +474,8 @@ static bool text_words(const file_bytes *f) {
     if (import_holds(f, "\"completed\"") && import_holds(f, "\"duration\"")) return false;
     return import_holds(f, "Serving Benchmark Result") ||
            (import_holds(f, "Successful requests:") &&
-            import_holds(f, "Benchmark duration (s):")) ||
+            (import_holds(f, "Benchmark duration (s):") ||
+             import_holds(f, "Benchmark duration: "))) ||
            (import_holds(f, "TTFT (ms):") && import_holds(f, "token throughput (tok/s):"));
 }
 

@@ -281,6 +281,19 @@ Test(aiperf, csv_by_header_not_by_position) {
 #define MID "┡━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━╇━━━━━━━┩\n"
 #define END "└──────────────────────────────────┴───────────┴───────┘\n"
 
+Test(aiperf, csv_of_two_runs_in_one_file) {
+#define RUN_CSV(ms, n)                                                                             \
+    "Metric,avg,min\nRequest Latency (ms)," ms ",1\n\nMetric,Value\nRequest Count," n "\n\n"
+    add(RUN_CSV("100", "10") RUN_CSV("200", "20"));
+    cr_assert_eq(in.errors.n, 0);
+    cr_assert_eq(in.records_n, 2);
+    is_value(0, "request_latency_ms_mean", 100);
+    is_value(0, "completed", 10);
+    is_value(1, "request_latency_ms_mean", 200);
+    is_value(1, "completed", 20);
+#undef RUN_CSV
+}
+
 Test(aiperf, units_in_a_column_and_dashes) {
     add("Metric,Unit,avg,min,max\n"
         "request_latency,s,3.5,3.4,3.6\n"

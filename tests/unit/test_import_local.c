@@ -198,6 +198,22 @@ Test(local, ollama_in_a_list_and_without_counts) {
     cr_assert(noted(&in.warnings, 1, "without a number of tokens"));
 }
 
+Test(local, ollama_answers_within_an_object) {
+    add("{\n  \"host\": \"x\",\n  \"results\": [{\"model\": \"a\", \"prompt_eval_count\": 500, "
+        "\"prompt_eval_duration\": 1000000000, \"eval_count\": 100, \"eval_duration\": "
+        "4000000000},\n    {\"model\": \"b\", \"done\": false, \"eval_count\": 9, "
+        "\"eval_duration\": 5}],\n  \"last\": {\"model\": \"c\", \"eval_count\": 100, "
+        "\"eval_duration\": 2000000000}\n}\n",
+        "ollama_json");
+    cr_assert_eq(in.errors.n, 0);
+    cr_assert_eq(in.records_n, 2, "and a part of an answer");
+    cr_assert_str_eq(text(0, "model"), "a");
+    near(num(0, "gen_tok_s"), 25);
+    cr_assert_str_eq(text(1, "model"), "c");
+    near(num(1, "gen_tok_s"), 50);
+    cr_assert(isnan(num(1, "prompt_tokens")));
+}
+
 Test(local, ollama_json_below_its_request) {
     add("curl http://localhost:11434/api/generate -d '{\"model\":\"m\",\"stream\":false}'\n"
         "{\"model\":\"m\",\"done\":true,\"total_duration\":5000000000,\"load_duration\":0,"

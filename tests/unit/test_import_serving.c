@@ -174,6 +174,37 @@ Test(serving, table_in_a_log_with_remarks) {
     cr_assert(noted(&in.errors, 5, "expected a finite number"), "a second value neither");
 }
 
+Test(serving, vllm_text_of_the_first_versions) {
+#define EARLY(n, mean)                                                                             \
+    "Successful requests: " n "\nBenchmark duration: 250.000000 s\nTotal input tokens: 215000\n"   \
+    "Total generated tokens: 197000\nRequest throughput: 4.00 requests/s\n"                        \
+    "Input token throughput: 860.00 tokens/s\nOutput token throughput: 788.00 tokens/s\n"          \
+    "Mean TTFT: 45.52 ms\nMean TPOT: " mean "\nMedian TPOT: 20.52 ms\n"
+    add("Traffic request rate: 4.0\n" EARLY("1000", "20.00 ms") EARLY("1001", "25.00 ms"),
+        "vllm_text");
+    cr_assert_eq(in.errors.n, 0);
+    cr_assert_eq(in.warnings.n, 0, "nothing is cut off");
+    cr_assert_eq(in.records_n, 2);
+    near(num(0, "duration_s"), 250);
+    near(num(0, "mean_ttft_ms"), 45.52);
+    near(num(0, "output_tok_s_aggregate"), 788);
+    near(num(0, "decode_tok_s_per_request"), 50);
+    near(num(1, "decode_tok_s_per_request"), 40);
+    add(EARLY("1000", "0.02 s"), "vllm_text");
+    cr_assert(noted(&in.errors, 9, "expected a finite number"), "seconds are no milliseconds");
+    add(EARLY("1000", "20.00"), "vllm_text");
+    cr_assert(noted(&in.errors, 9, "expected a finite number"), "no unit at all");
+    add("====== Serving Benchmark Result ======\nSuccessful requests:         10\n"
+        "Benchmark duration (s):      20.00\nMean TTFT (ms):              30.87\n"
+        "==================\nStartup latency: 5 s\nMean TTFT: 99.00 ms\n"
+        "Request throughput: 7 req/s\n",
+        "vllm_text");
+    cr_assert_eq(in.errors.n, 0, "other lines of a log");
+    cr_assert_eq(in.records_n, 1);
+    near(num(0, "mean_ttft_ms"), 30.87);
+#undef EARLY
+}
+
 Test(serving, embeddings_have_no_time_to_a_token) {
     add("{\"backend\":\"openai-embeddings\",\"model_id\":\"e\",\"request_rate\":\"inf\","
         "\"max_concurrency\":null,\"duration\":12.5,\"completed\":1000,\"failed\":0,"
