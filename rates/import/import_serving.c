@@ -421,7 +421,7 @@ static const char *decode_refused(const serving *s) {
                "prefill of others";
     if (serving_num(s, "failed") > 0) return "some of the requests failed";
     if (!(out >= FEW_GEN)) return "too few generated tokens for a decode rate";
-    if (!(in >= 1) || in != floor(in) || out != floor(out))
+    if (!(in >= 1) || in != floor(in) || out != floor(out) || serving_num(s, "lengths_differ") == 1)
         return "requests of different lengths: a mean over them is of no one context";
     return NULL;
 }
@@ -455,7 +455,7 @@ static const import_record *add_record(serving *s) {
         const serving_value *v = &s->run.v[i];
         if (v->text)
             import_record_text(s->in, v->key, v->text);
-        else
+        else if (strcmp(v->key, "lengths_differ") != 0) /* no figure of the tool */
             import_record_stated(s->in, v->key, v->v);
     }
     return r;

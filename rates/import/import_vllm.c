@@ -155,6 +155,19 @@ static void take_server(serving *s, jr o) {
             serving_set_text(s, NAMES[i][0], import_str(info, NAMES[i][1]));
 }
 
+/* --save-detailed: the lengths of every request, of which one that failed has no output. */
+static bool differ(jr o, const char *key) {
+    double first = (double)NAN;
+    jr lens = jr_get(o, key);
+    if (!cJSON_IsArray(lens.node)) return false;
+    for (const cJSON *m = lens.node->child; m; m = m->next) {
+        if (!cJSON_IsNumber(m) || m->valuedouble == 0) continue;
+        if (isfinite(first) && m->valuedouble != first) return true;
+        first = m->valuedouble;
+    }
+    return false;
+}
+
 static void read_result(serving *s, const import_piece *p, jr o) {
     serving_clear(s, p->line);
     for (size_t i = 0; i < sizeof TEXTS / sizeof *TEXTS; i++)
@@ -168,6 +181,7 @@ static void read_result(serving *s, const import_piece *p, jr o) {
         serving_set_text(s, "request_rate", "inf");
     take_latencies(s, p, o);
     take_server(s, o);
+    if (differ(o, "input_lens") || differ(o, "output_lens")) serving_set(s, "lengths_differ", 1);
     finish(s);
 }
 
@@ -440,7 +454,7 @@ err_code serving_read_text(import *in, import_text *text) {
             open_table(&t, &l);
         } else if (ruler(line)) {
             if (t.any) close_table(&t, false);
-        } else if (strncmp(line, "Namespace(", 10) == 0) {
+        } else if (strncmp(line, "Namespace(", 10) == 0 || strstr(line, "args=Namespace(")) {
             take_arguments(&t, line);
         } else {
             if (t.early && label_value(line, "Successful requests")) close_table(&t, false);

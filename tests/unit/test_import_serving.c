@@ -205,6 +205,35 @@ Test(serving, vllm_text_of_the_first_versions) {
 #undef EARLY
 }
 
+/* A mean that is whole by chance */
+Test(serving, lists_of_lengths_that_differ_are_of_no_one_context) {
+    static const char *const IN[] = {"[1024, 1024]", "[48, 2000]", "[1024, 1024]"},
+                             *const OUT[] = {"[256, 256]", "[256, 256]", "[12, 500]"};
+    for (size_t i = 0; i < 3; i++) {
+        add(arena_printf(mem,
+                         "{\"backend\":\"vllm\",\"max_concurrency\":1,\"duration\":20.0,"
+                         "\"completed\":2,\"total_input_tokens\":2048,\"total_output_tokens\":512,"
+                         "\"output_throughput\":25.6,\"request_throughput\":0.1,"
+                         "\"mean_ttft_ms\":200.0,\"mean_tpot_ms\":40.0,"
+                         "\"input_lens\":%s,\"output_lens\":%s}\n",
+                         IN[i], OUT[i]),
+            "vllm_json");
+        cr_assert_eq(in.errors.n, 0);
+        near(row_of(IMPORT_DECODE)->tok_s, 25);
+        cr_assert_eq(usable(), i == 0);
+        if (i) cr_assert(strstr(row_of(IMPORT_DECODE)->refused, "different lengths"));
+    }
+}
+
+Test(serving, arguments_of_sglang_name_the_model) {
+    add("benchmark_args=Namespace(backend='sglang', base_url=None, model='org/M', x=1)\n"
+        "====== Serving Benchmark Result ======\nBackend: sglang\n"
+        "Successful requests:                 10\nBenchmark duration (s):  20.00\n"
+        "Total generated tokens (retokenized):    90\n==================\n",
+        "sglang_text");
+    cr_assert_str_eq(text(0, "model"), "org/M");
+}
+
 Test(serving, embeddings_have_no_time_to_a_token) {
     add("{\"backend\":\"openai-embeddings\",\"model_id\":\"e\",\"request_rate\":\"inf\","
         "\"max_concurrency\":null,\"duration\":12.5,\"completed\":1000,\"failed\":0,"
