@@ -272,6 +272,8 @@ static void take_metrics(serving *s, const import_piece *p, jr m) {
     };
     for (size_t i = 0; i < sizeof STATS / sizeof *STATS; i++) {
         double v = stat_of(m, STATS[i].metric, STATS[i].stat);
+        bool sum = strcmp(STATS[i].stat, "total_sum") == 0; /* a mean times a count, at times */
+        if (sum && fabs(v - round(v)) <= 1e-9 * fabs(v)) v = round(v);
         if (isfinite(v)) serving_state(s, p->line, STATS[i].metric, STATS[i].key, v);
     }
     if (stat_of(m, "prompt_token_count", "std_dev") > 0 ||

@@ -30,11 +30,12 @@ static const char *shown(const char *s, size_t len, char out[49]) {
     return out;
 }
 
-/* A row that somebody else's text precedes is a row lost: that is no mere stray line. */
+/* A row that somebody else's text precedes is a row lost: that is no mere stray line. In single
+ * quotes it is an argument, as of curl -d. */
 static void skip_text(import_cursor *c, const char *s, size_t len, size_t line) {
     char text[49];
     for (size_t i = 0; i + 1 < len; i++)
-        if (s[i] == '{' && s[i + 1] == '"') {
+        if (s[i] == '{' && s[i + 1] == '"' && (i == 0 || s[i - 1] != '\'')) {
             import_fault(c->in, c->name, line,
                          "found \"%s\" before a JSON object on one line, expected the object alone "
                          "(keep stderr apart: 2>run.err)",
