@@ -197,13 +197,8 @@ static void add_record(import_cursor *c, const import_piece *p, jr root, jr o,
                     outer->valuedouble, avg);
 }
 
-static void read_object(import_cursor *c, const import_piece *p, jr root) {
+static void read_test(import_cursor *c, const import_piece *p, jr root, jr o) {
     import *in = c->in;
-    jr o = unwrap(root);
-    if (!is_part(o)) {
-        import_warn(in, c->name, p->line, "JSON, but no llama-bench row, skipped");
-        return;
-    }
     if (!is_row(o)) {
         import_fault(in, c->name, p->line,
                      "n_prompt or n_gen is missing, expected both (a missing one is not 0)");
@@ -232,6 +227,30 @@ static void read_object(import_cursor *c, const import_piece *p, jr root) {
         add_record(c, p, root, o, r);
 }
 
+/* Tests in an object of a script: {"host": ..., "results": [{...}, {...}]}. true: one was found. */
+static bool read_inside(import_cursor *c, const import_piece *p, jr root, int depth) {
+    bool any = false;
+    jr o = cJSON_IsObject(root.node) ? unwrap(root) : root;
+    if (cJSON_IsObject(o.node) && is_part(o)) {
+        read_test(c, p, root, o);
+        return true;
+    }
+    if (depth == 0) return false;
+    if (cJSON_IsArray(root.node)) {
+        for (jr m = {0}; jr_each(root, &m);) any = read_inside(c, p, m, depth - 1) || any;
+    } else if (cJSON_IsObject(root.node)) {
+        for (const cJSON *m = root.node->child; m && jr_ok(root); m = m->next)
+            any = read_inside(c, p, jr_get(root, m->string), depth - 1) || any;
+    }
+    return any;
+}
+
+static void read_object(import_cursor *c, const import_piece *p, jr root) {
+    enum { DEPTH_MAX = 4 };
+    if (!read_inside(c, p, root, DEPTH_MAX))
+        import_warn(c->in, c->name, p->line, "JSON, but no llama-bench row, skipped");
+}
+
 static err_code read_pieces(import *in, import_text *t,
                             bool (*next)(import_cursor *, import_piece *), import_cursor *c) {
     *c = import_start(in, t);
@@ -254,7 +273,7 @@ static err_code read_lines(import *in, import_text *t) {
 
 static err_code read_array(import *in, import_text *t) {
     import_cursor c;
-    if (read_pieces(in, t, import_next_element, &c) == OK && !c.closed)
+    if (read_pieces(in, t, import_next_element, &c) == OK && c.opened && !c.closed)
         import_warn(in, import_text_name(t), c.line, "the array has no end: the run was cut off");
     return in->e->code;
 }
