@@ -82,7 +82,10 @@ typedef struct llama_table {
     size_t header_line, tables_n, rows_n; /* rows_n: of this table */
     size_t first_row;                     /* of in->rows, in this table */
     bool all_std_zero, only_header;       /* no line behind the header yet */
-    buf devices;                          /* of the banner */
+    bool bare;                            /* without the outer pipes */
+    buf part; /* the first half of a row that a narrow terminal broke between two cells */
+    size_t part_line, part_n;
+    buf devices; /* of the banner */
     bool devices_used;
     const char *config[IMPORT_SETTINGS_N]; /* of the line above a batched-bench table */
     int shared, separate;                  /* -1: not stated */
