@@ -226,11 +226,10 @@ static void finish_request(log_reader *r, request *q) {
     find_overlap(r, &d, s && s->shared);
 }
 
-/* Two models of one run: which one a rate is of, and that it is none of plain decoding. */
+/* Of the draft, the target or the only model of a run that guesses tokens and checks them. */
 static void say_role(log_reader *r, const request *q, size_t row) {
-    static const char WHY[] =
-        "one of the two models of a speculative run: its steps draft or check tokens, so this is "
-        "no rate of a prompt or of plain decoding";
+    static const char WHY[] = "a speculative run: its steps draft or check tokens, so this is no "
+                              "rate of a prompt or of plain decoding";
     bool any = false;
     for (size_t i = row; i < r->in->rows_n; i++) {
         any = any || !r->in->rows[i].refused;
@@ -412,7 +411,10 @@ static void speculative_line(log_reader *r, const char *line, size_t len) {
         r->drafted = number_behind(line, "n_drafted");
         r->models_left = 2;
     }
-    if (strstr(line, "n_accept ") && strchr(line, '=')) r->taken = number_behind(line, "n_accept ");
+    if (strstr(line, "n_accept ") && strchr(line, '=')) {
+        if (r->models_left == 0) flush(r), r->models_left = 1; /* llama-lookahead: one model */
+        r->taken = number_behind(line, "n_accept ");
+    }
     while (len > 0 && (line[len - 1] == ' ' || line[len - 1] == '\t')) len--;
     for (size_t i = 0; i < 2; i++) {
         size_t n = strlen(ROLES[i]);

@@ -210,10 +210,10 @@ static void no_key_twice(jr o) {
             jr_fail(o, E_LIMIT, "more than %d keys in one object", KEYS_MAX);
             return;
         }
-        size_t at = 0;
         len[n] = strlen(m->string);
-        for (const cJSON *other = o.node->child; other != m; other = other->next)
-            if (len[at++] == len[n] && strcmp(other->string, m->string) == 0) {
+        const cJSON *other = o.node->child;
+        for (size_t at = 0; at < n; at++, other = other->next)
+            if (len[at] == len[n] && strcmp(other->string, m->string) == 0) {
                 char text[49];
                 jr_fail(o, E_SCHEMA, "found key \"%s\" twice, expected it once",
                         shown(m->string, strlen(m->string), text));

@@ -943,6 +943,13 @@ Test(import_llama, two_models_of_a_speculative_run) {
     cr_assert_null(value(2, "model"));
     cr_assert_null(in.rows[4].refused, "a run behind it is an ordinary one");
     cr_assert_null(in.rows[5].refused);
+    in = import_new(mem, &e);
+    add("W = 15\nN =  5\nG = 15\n\nn_predict = 100\nn_accept  = 40\n\n" PERF(
+        "llama_print_timings", "2000.00", "500", "250.00", "1000.00", "50", "50.00")
+            PERF("llama_print_timings", "1000.00", "500", "500.00", "2000.00", "100", "50.00"));
+    refused(0, "speculative run");
+    refused(1, "speculative run");
+    cr_assert_null(in.rows[2].refused);
 }
 
 Test(import_llama, server_of_2023_names_its_slots_around_the_times) {
@@ -953,12 +960,10 @@ Test(import_llama, server_of_2023_names_its_slots_around_the_times) {
             "50.00") "slot 0 released (1100 tokens in cache)\n"
                      "slot 0 is processing [task id: 4]\nslot 1 is processing [task id: 5]\n"
                      "slot 0 : kv cache rm - [0, end)\nslot 1 : kv cache rm - [0, end)\n\n" PERF(
-                         "print_timings", "200.00", "100", "500.00",
-                         "6000.00", "300", "50.00") "slot 1 released (400 tokens in "
-                                                    "cache)\n\n" PERF("print_timings", "100.00",
-                                                                      "50", "500.00", "6000.00",
-                                                                      "300",
-                                                                      "50.00") "slot 0 released "
+                         "print_timings", "200.00", "100", "500.00", "6000.00", "300",
+                         "50.00") "slot 1 released (400 tokens in "
+                                  "cache)\n\n" PERF("print_timings", "100.00", "50", "500.00",
+                                                    "6000.00", "300", "50.00") "slot 0 released "
                                                                                "(350 tokens in "
                                                                                "cache)\n");
     is_format("llama_server_log");
