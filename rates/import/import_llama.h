@@ -55,12 +55,13 @@ typedef struct bench_key_of {
 typedef struct bench_keys {
     bench_key_of *v;
     size_t n, cap;
+    bool points; /* rows with the times of their repetitions: two runs are two points */
 } bench_keys;
 
 /* `text` says all that the row was run with. */
 void bench_keys_add(import *in, bench_keys *k, const char *text, size_t row);
 /* Rows of one key and one build: the same value again counts once; another value is a conflict, and
- * none of them is used. */
+ * none of them is used (of points both, when they are within a tenth). */
 void bench_keys_check(import *in, const bench_keys *k);
 
 /* ---- tables in a text ---- */

@@ -919,6 +919,25 @@ Test(import_llama, tests_inside_an_object_of_a_script) {
     cr_assert(noted(&in.errors, "missing"), "a part of a test is none");
 }
 
+/* Two runs of one test are two points, unless they cannot both be right. */
+Test(import_llama, one_test_twice_in_json) {
+    add("[" TEST_OF("512", "0", "100000000", "5120.0") ",\n" TEST_OF("512", "0", "100000000", "5120.0") ",\n" TEST_OF(
+        "0", "128", "2000000000",
+        "64.0") ",\n" TEST_OF("0", "128", "2100000000",
+                              "60.952381") ",\n" TEST_OF("0", "64", "1000000000",
+                                                         "64.0") ",\n" TEST_OF("0", "64",
+                                                                               "2000000000",
+                                                                               "32.0") "]\n");
+    cr_assert_eq(in.rows_n, 6);
+    cr_assert_null(in.rows[0].refused);
+    refused(1, "again");
+    cr_assert_null(in.rows[2].refused);
+    cr_assert_null(in.rows[3].refused);
+    refused(4, "another value");
+    refused(5, "another value");
+    cr_assert(noted(&in.warnings, "conflict: 32 tok/s here and 64 tok/s"));
+}
+
 #define PERF(name, p_ms, p_n, p_s, g_ms, g_n, g_s)                                                 \
     name ": prompt eval time = " p_ms " ms / " p_n " tokens ( 1.00 ms per token, " p_s             \
          " tokens per second)\n" name ": eval time = " g_ms " ms / " g_n                           \
