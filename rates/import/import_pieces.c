@@ -122,6 +122,7 @@ bool import_next_element(import_cursor *c, import_piece *p) {
         if (c->rest_len == 0 && !feed(c)) return false;
         if (c->rest_len == 0) continue;
         char ch = *c->rest;
+        if (ch == '[') c->opened = true;
         if (ch == ']') c->closed = true;
         if (is_space(ch) || ch == ',' || ch == '[' || ch == ']') {
             c->rest++;
