@@ -131,6 +131,14 @@ Test(import_llama, banner_above_and_build_below_belong_to_one_table) {
     for (size_t i = 0; i < 3; i++) cr_assert_null(in.rows[i].refused);
 }
 
+Test(import_llama, cell_of_a_pivot_that_is_no_number) {
+    add("| Model | pp512 | pp512 @ d4096 | tg128 |\n|---|---|---|---|\n"
+        "| m | 100.5 | - | 20.5 |\n");
+    is_format("pivot_md");
+    cr_assert_eq(in.rows_n, 2);
+    cr_assert(noted(&in.warnings, "pp512 @ d4096 is \"-\""), "named with its depth");
+}
+
 /* As a copy of a rendered page leaves it; a time of a log before a row is no cell. */
 Test(import_llama, table_without_outer_pipes) {
     add("Results:\nmodel | size | backend | ngl | test | t/s\n-- | -- | -- | -- | -- | --\n"
