@@ -17,7 +17,7 @@ scripts=$(git ls-files '*.sh' .ci/run .ci/install)
         --suppress=missingIncludeSystem -Imodel -Irates -Irates/import -Icalib -Iscenarios -Ireports -I. $product || fail cppcheck
     printf '%s\n' $product | xargs -P 2 -n 4 clang-tidy --quiet -p "$build" --warnings-as-errors='*' 2>/dev/null || fail clang-tidy
     shellcheck -x $scripts || fail shellcheck
-    codespell -L Dout,Din,dout,din $product $(git ls-files '*.h' '*.md' ':!tests/*') || fail codespell # tests misspell on purpose
+    codespell -L Dout,Din,dout,din,ot,reqeuest $product $(git ls-files '*.h' '*.md' ':!tests/*') || fail codespell # tests misspell on purpose
 }
 # every header stands alone
 for header in $(git ls-files '*.h' ':!tests/*'); do

@@ -92,8 +92,9 @@ static const char *rate(double v, arena *mem) {
 }
 
 static void as_table(const import *in, arena *mem, buf *out) {
-    static const char *const HEAD[] = {"row",   "phase", "prompt",    "gen",      "depth", "batch",
-                                       "times", "tok/s", "± std dev", "per seq.", "card"};
+    static const char *const HEAD[] = {"row",       "phase",    "prompt",  "gen",
+                                       "depth",     "batch",    "samples", "tok/s",
+                                       "± std dev", "per seq.", "card"};
     table *t = table_new(mem, sizeof HEAD / sizeof *HEAD);
     if (!t) return;
     table_left(t, 1);
@@ -108,7 +109,7 @@ static void as_table(const import *in, arena *mem, buf *out) {
                              arena_printf(mem, "%lld", (long long)r->depth_tok),
                              arena_printf(mem, "%lld%s", (long long)r->batch_n,
                                           r->shared_prompt ? " (shared prompt)" : ""),
-                             arena_printf(mem, "%zu", r->samples_n),
+                             r->samples_n ? arena_printf(mem, "%zu", r->samples_n) : NULL,
                              rate(r->tok_s, mem),
                              rate(r->tok_s_std, mem),
                              rate(r->per_seq_tok_s, mem),

@@ -270,17 +270,22 @@ bool import_holds(const file_bytes *f, const char *word) {
     return false;
 }
 
+/* Does the line from `at` on end inside a value: "{", or "{"host": "h", "results": ["? */
+static bool goes_on(const file_bytes *f, size_t at) {
+    const char *end = memchr(f->s + at, '\n', f->len - at);
+    size_t n = end ? (size_t)(end - f->s) : at;
+    while (n > at && is_space(f->s[n - 1])) n--;
+    return n > at && strchr("{[,:", f->s[n - 1]);
+}
+
 bool import_is_array(const file_bytes *f) {
     for (size_t at = 0; at < f->len;) {
         size_t i = at;
         while (i < f->len && is_space(f->s[i])) i++;
         if (i < f->len && (f->s[i] == '{' || f->s[i] == '[')) {
-            bool array = f->s[i] == '[', alone;
             size_t j = i + 1;
-            while (j < f->len && (f->s[j] == ' ' || f->s[j] == '\t' || f->s[j] == '\r')) j++;
-            alone = j < f->len && f->s[j] == '\n';
             while (j < f->len && is_space(f->s[j])) j++;
-            if (!array) return alone;
+            if (f->s[i] == '{') return goes_on(f, i);
             /* a log line may begin with "[12:00:01]" */
             if (j >= f->len || f->s[j] == '{' || f->s[j] == ']') return true;
         }

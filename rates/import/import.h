@@ -214,6 +214,7 @@ typedef struct import_cursor {
     import_text *t;
     const char *name; /* of the file */
     size_t line;
+    bool opened;      /* an array has begun */
     bool closed;      /* the array has ended */
     const char *rest; /* of the line that an array's elements are taken from */
     size_t rest_len;

@@ -27,8 +27,10 @@ typedef struct reader {
     bool any;    /* something is in the set */
     bool decimal_comma;
     char separator;
-    size_t columns_n; /* of the header; 0: outside a table */
+    size_t first_header; /* hash of the line */
+    size_t columns_n;    /* of the header; 0: outside a table */
     int stat[COLUMNS_MAX];
+    size_t unit; /* column of the units; 0: they stand in the titles */
     /* a row waits for its title to go on */
     char title[TITLE_BYTES];
     double cell[COLUMNS_MAX];
@@ -80,6 +82,8 @@ static void end_run(reader *r) {
 /* A header: which column is which statistic. A column that stands twice is none. */
 static void take_header(reader *r, const cells *c, size_t line) {
     r->columns_n = c->n < COLUMNS_MAX ? c->n : COLUMNS_MAX;
+    r->unit = cells_count(c, "Unit") == 1 ? (size_t)cells_column(c, "Unit") : 0;
+    if (r->unit >= r->columns_n) r->unit = 0;
     for (size_t i = 0; i < r->columns_n; i++) {
         bool twice = i > 0 && cells_count(c, c->v[i]) > 1;
         r->stat[i] = i == 0 || twice ? -1 : metric_stat_of(c->v[i]);
@@ -97,11 +101,15 @@ static bool is_header(const cells *c) {
     return false;
 }
 
-/* A cell as a number; NaN where it is empty or N/A, or no number (noted). */
+static bool is_nothing(const char *s) {
+    return s[0] == '\0' || strcasecmp(s, "N/A") == 0 || strcmp(s, "-") == 0;
+}
+
+/* A cell as a number; NaN where it is empty, N/A or a dash, or no number (noted). */
 static double number_of_cell(reader *r, const cells *c, size_t i, size_t line) {
     double mean = (double)NAN, std;
     const char *s = c->v[i];
-    if (s[0] == '\0' || strcasecmp(s, "N/A") == 0) return mean;
+    if (is_nothing(s)) return mean;
     switch (number_cell(s, r->decimal_comma, &mean, &std)) {
     case NUMBER_OK:
         return mean;
@@ -127,9 +135,13 @@ static void take_row(reader *r, const cells *c, size_t line) {
                     c->n, r->columns_n);
         return;
     }
-    snprintf(r->title, sizeof r->title, "%s", c->v[0]);
+    if (r->unit && c->v[r->unit][0])
+        snprintf(r->title, sizeof r->title, "%.96s (%.48s)", c->v[0], c->v[r->unit]);
+    else
+        snprintf(r->title, sizeof r->title, "%s", c->v[0]);
     r->title_line = line;
-    for (size_t i = 1; i < c->n; i++) r->cell[i] = number_of_cell(r, c, i, line);
+    for (size_t i = 1; i < c->n; i++)
+        r->cell[i] = i == r->unit ? (double)NAN : number_of_cell(r, c, i, line);
 }
 
 /* ---- CSV ---- */
@@ -143,6 +155,10 @@ static void csv_line(reader *r, const import_line *l) {
     } else if (c.cut || !c.closed) {
         import_fault(r->in, r->name, l->number, "a line that is no row: too long, or a quote open");
     } else if (is_header(&c)) {
+        size_t hash = 5381; /* the first header again: the file of another run, appended */
+        for (const char *s = l->s; *s; s++) hash = hash * 33 + (unsigned char)*s;
+        if (r->any && hash == r->first_header) end_run(r);
+        if (!r->any) r->first_header = hash;
         take_header(r, &c, l->number);
     } else if (r->columns_n > 0) {
         take_row(r, &c, l->number);

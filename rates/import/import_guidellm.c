@@ -272,6 +272,8 @@ static void take_metrics(serving *s, const import_piece *p, jr m) {
     };
     for (size_t i = 0; i < sizeof STATS / sizeof *STATS; i++) {
         double v = stat_of(m, STATS[i].metric, STATS[i].stat);
+        bool sum = strcmp(STATS[i].stat, "total_sum") == 0; /* a mean times a count, at times */
+        if (sum && fabs(v - round(v)) <= 1e-9 * fabs(v)) v = round(v);
         if (isfinite(v)) serving_state(s, p->line, STATS[i].metric, STATS[i].key, v);
     }
     if (stat_of(m, "prompt_token_count", "std_dev") > 0 ||
@@ -326,7 +328,8 @@ static void read_report(serving *s, const import_piece *p, jr root) {
     jr list = jr_get(root, "benchmarks");
     const char *model = NULL;
     jr named = first_of(root, (const char *const[]){"args/model", "metadata/model", NULL});
-    if (cJSON_IsString(named.node)) model = import_keep(s->in, named.node->valuestring);
+    const char *name = cJSON_GetStringValue(named.node);
+    if (name) model = import_keep(s->in, name);
     if (!cJSON_IsArray(list.node)) {
         import_warn(s->in, s->file, p->line, "JSON, but no GuideLLM report, skipped");
         return;

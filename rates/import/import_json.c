@@ -95,23 +95,19 @@ static void add_notes(cJSON *root, const char *key, const import_notes *notes) {
     }
 }
 
-static void add_records(cJSON *root, const import *in) {
-    cJSON *arr = jw_arr(root, "records");
-    for (size_t i = 0; i < in->records_n; i++) {
-        const import_record *r = &in->records[i];
-        cJSON *o = jw_item(arr);
-        jw_str(o, "file", r->file);
-        jw_int(o, "line", (int64_t)r->line);
-        jw_str(o, "kind", IMPORT_KINDS[r->kind]);
-        cJSON *values = jw_obj(o, "values");
-        for (size_t k = 0; k < r->n; k++) {
-            if (r->v[k].text)
-                jw_str(values, r->v[k].key, r->v[k].text);
-            else if (isfinite(r->v[k].v))
-                jw_num(values, r->v[k].key, r->v[k].v);
-            else
-                cJSON_AddNullToObject(values, r->v[k].key);
-        }
+static void add_record(cJSON *list, const import_record *r) {
+    cJSON *o = jw_item(list);
+    jw_str(o, "file", r->file);
+    jw_int(o, "line", (int64_t)r->line);
+    jw_str(o, "kind", IMPORT_KINDS[r->kind]);
+    cJSON *values = jw_obj(o, "values");
+    for (size_t k = 0; k < r->n; k++) {
+        if (r->v[k].text)
+            jw_str(values, r->v[k].key, r->v[k].text);
+        else if (isfinite(r->v[k].v))
+            jw_num(values, r->v[k].key, r->v[k].v);
+        else
+            cJSON_AddNullToObject(values, r->v[k].key);
     }
 }
 
@@ -124,6 +120,51 @@ static const char *common_format(const import *in) {
         if (strcmp(name, other) != 0) return "several";
     }
     return name;
+}
+
+/* ---- rows and records, printed one by one: a tree of a large file's rows takes ten times its text
+ * ---- */
+
+/* The only item of `list`, printed at the depth of a list's item and taken out of it. */
+static void print_item(cJSON *list, bool first, buf *scratch, buf *out) {
+    buf_reset(scratch);
+    jw_print(list->child, scratch);
+    buf_add(out, first ? "\n" : ",\n");
+    for (const char *p = scratch->s; *p;) {
+        size_t n = strcspn(p, "\n");
+        buf_add(out, "    ");
+        buf_add_n(out, p, n);
+        p += n;
+        if (*p == '\n' && p[1]) buf_add(out, "\n");
+        p += *p == '\n';
+    }
+    cJSON_DeleteItemFromArray(list, 0);
+}
+
+static void print_rows(const import *in, buf *scratch, buf *out) {
+    cJSON *one = cJSON_CreateArray();
+    for (size_t i = 0; i < in->rows_n; i++) {
+        add_row(one, &in->rows[i]);
+        print_item(one, i == 0, scratch, out);
+    }
+    cJSON_Delete(one);
+}
+
+static void print_records(const import *in, buf *scratch, buf *out) {
+    cJSON *one = cJSON_CreateArray();
+    for (size_t i = 0; i < in->records_n; i++) {
+        add_record(one, &in->records[i]);
+        print_item(one, i == 0, scratch, out);
+    }
+    cJSON_Delete(one);
+}
+
+/* Copies `text` up to behind `"key": [`, whose empty list the items then fill. Quotes inside texts
+ * are escaped, so that the key stands once. Returns where the rest begins. */
+static const char *up_to_list(const char *text, const char *empty_list, buf *out) {
+    const char *at = strstr(text, empty_list) + strlen(empty_list) - 1;
+    buf_add_n(out, text, (size_t)(at - text));
+    return at;
 }
 
 void import_json(const import *in, buf *out) {
@@ -139,13 +180,24 @@ void import_json(const import *in, buf *out) {
         jw_int(o, "rows_n", (int64_t)in->files[i].rows_n);
         jw_int(o, "records_n", (int64_t)in->files[i].records_n);
     }
-    cJSON *rows = jw_arr(root, "rows");
-    for (size_t i = 0; i < in->rows_n; i++) add_row(rows, &in->rows[i]);
-    add_records(root, in);
+    (void)jw_arr(root, "rows");
+    (void)jw_arr(root, "records");
     add_notes(root, "warnings", &in->warnings);
     add_notes(root, "errors", &in->errors);
     if (in->warnings.more) jw_int(root, "warnings_not_kept_n", (int64_t)in->warnings.more);
     if (in->errors.more) jw_int(root, "errors_not_kept_n", (int64_t)in->errors.more);
-    jw_print(root, out);
+    buf whole, scratch;
+    buf_init(&whole);
+    buf_init(&scratch);
+    jw_print(root, &whole);
     cJSON_Delete(root);
+    const char *rest = up_to_list(whole.s, "\"rows\": []", out);
+    print_rows(in, &scratch, out);
+    if (in->rows_n) buf_add(out, "\n  ");
+    rest = up_to_list(rest, "\"records\": []", out);
+    print_records(in, &scratch, out);
+    if (in->records_n) buf_add(out, "\n  ");
+    buf_add(out, rest);
+    buf_done(&whole);
+    buf_done(&scratch);
 }

@@ -265,7 +265,7 @@ static bool same_build(const import_row *a, const import_row *b) {
     return (!x && !y) || (x && y && strcmp(x, y) == 0);
 }
 
-static void compare_rows(import *in, import_row *a, import_row *b) {
+static void compare_rows(import *in, import_row *a, import_row *b, bool points) {
     if (!isfinite(a->tok_s) || !isfinite(b->tok_s) || !same_build(a, b)) return;
     bool same = a->tok_s == b->tok_s &&
                 (a->tok_s_std == b->tok_s_std || !isfinite(a->tok_s_std - b->tok_s_std));
@@ -274,6 +274,7 @@ static void compare_rows(import *in, import_row *a, import_row *b) {
         if (!b->refused) b->refused = "the same row again";
         return;
     }
+    if (points && fabs(a->tok_s - b->tok_s) <= 0.1 * b->tok_s) return;
     import_warn(in, b->file, b->line,
                 "conflict: %.6g tok/s here and %.6g tok/s on line %zu for one test with the same "
                 "settings: none is used, and nothing is averaged",
@@ -290,6 +291,6 @@ void bench_keys_check(import *in, const bench_keys *k) {
         if (strcmp(k->v[first].text, k->v[i].text) != 0)
             first = i;
         else
-            compare_rows(in, &in->rows[k->v[first].row], &in->rows[k->v[i].row]);
+            compare_rows(in, &in->rows[k->v[first].row], &in->rows[k->v[i].row], k->points);
     }
 }

@@ -55,12 +55,13 @@ typedef struct bench_key_of {
 typedef struct bench_keys {
     bench_key_of *v;
     size_t n, cap;
+    bool points; /* rows with the times of their repetitions: two runs are two points */
 } bench_keys;
 
 /* `text` says all that the row was run with. */
 void bench_keys_add(import *in, bench_keys *k, const char *text, size_t row);
 /* Rows of one key and one build: the same value again counts once; another value is a conflict, and
- * none of them is used. */
+ * none of them is used (of points both, when they are within a tenth). */
 void bench_keys_check(import *in, const bench_keys *k);
 
 /* ---- tables in a text ---- */
@@ -82,7 +83,10 @@ typedef struct llama_table {
     size_t header_line, tables_n, rows_n; /* rows_n: of this table */
     size_t first_row;                     /* of in->rows, in this table */
     bool all_std_zero, only_header;       /* no line behind the header yet */
-    buf devices;                          /* of the banner */
+    bool bare;                            /* without the outer pipes */
+    buf part; /* the first half of a row that a narrow terminal broke between two cells */
+    size_t part_line, part_n;
+    buf devices; /* of the banner */
     bool devices_used;
     const char *config[IMPORT_SETTINGS_N]; /* of the line above a batched-bench table */
     int shared, separate;                  /* -1: not stated */

@@ -197,13 +197,30 @@ static void add_record(import_cursor *c, const import_piece *p, jr root, jr o,
                     outer->valuedouble, avg);
 }
 
-static void read_object(import_cursor *c, const import_piece *p, jr root) {
-    import *in = c->in;
-    jr o = unwrap(root);
-    if (!is_part(o)) {
-        import_warn(in, c->name, p->line, "JSON, but no llama-bench row, skipped");
-        return;
+/* All that it was run with, so that the same test twice is seen. */
+static void add_key(import_cursor *c, jr o, bench_keys *keys) {
+    static const char *const MEASURED[] = {"test_time", "build_number", "avg_ns",
+                                           "avg_ts",    "stddev_ns",    "stddev_ts"};
+    buf key;
+    buf_init(&key);
+    for (const cJSON *m = o.node->child; m; m = m->next) {
+        bool measured = false;
+        for (size_t i = 0; i < sizeof MEASURED / sizeof *MEASURED; i++)
+            measured = measured || strcmp(m->string, MEASURED[i]) == 0;
+        if (measured) continue;
+        if (cJSON_IsString(m))
+            buf_addf(&key, "%s=\"%s\"|", m->string, m->valuestring);
+        else if (cJSON_IsNumber(m))
+            buf_addf(&key, "%s=%.17g|", m->string, m->valuedouble);
+        else if (cJSON_IsBool(m))
+            buf_addf(&key, "%s=%d|", m->string, cJSON_IsTrue(m));
     }
+    bench_keys_add(c->in, keys, key.len ? key.s : "", c->in->rows_n - 1);
+    buf_done(&key);
+}
+
+static void read_test(import_cursor *c, const import_piece *p, jr root, jr o, bench_keys *keys) {
+    import *in = c->in;
     if (!is_row(o)) {
         import_fault(in, c->name, p->line,
                      "n_prompt or n_gen is missing, expected both (a missing one is not 0)");
@@ -228,22 +245,51 @@ static void read_object(import_cursor *c, const import_piece *p, jr root) {
     say_usable(r);
     if (!jr_ok(o))
         in->rows_n--; /* wrong types: the note is all that stays */
-    else
+    else {
         add_record(c, p, root, o, r);
+        if (root.node == o.node) add_key(c, o, keys);
+    }
+}
+
+/* Tests in an object of a script: {"host": ..., "results": [{...}, {...}]}. true: one was found. */
+static bool read_inside(import_cursor *c, const import_piece *p, jr root, int depth,
+                        bench_keys *keys) {
+    bool any = false;
+    jr o = cJSON_IsObject(root.node) ? unwrap(root) : root;
+    if (cJSON_IsObject(o.node) && is_part(o)) {
+        read_test(c, p, root, o, keys);
+        return true;
+    }
+    if (depth == 0) return false;
+    if (cJSON_IsArray(root.node)) {
+        for (jr m = {0}; jr_each(root, &m);) any = read_inside(c, p, m, depth - 1, keys) || any;
+    } else if (cJSON_IsObject(root.node)) {
+        for (const cJSON *m = root.node->child; m && jr_ok(root); m = m->next)
+            any = read_inside(c, p, jr_get(root, m->string), depth - 1, keys) || any;
+    }
+    return any;
+}
+
+static void read_object(import_cursor *c, const import_piece *p, jr root, bench_keys *keys) {
+    enum { DEPTH_MAX = 4 };
+    if (!read_inside(c, p, root, DEPTH_MAX, keys))
+        import_warn(c->in, c->name, p->line, "JSON, but no llama-bench row, skipped");
 }
 
 static err_code read_pieces(import *in, import_text *t,
                             bool (*next)(import_cursor *, import_piece *), import_cursor *c) {
     *c = import_start(in, t);
+    bench_keys keys = {.points = true};
     import_piece p;
     while (next(c, &p)) {
         jr_doc doc;
         err e;
         if (!import_open(c, &p, &doc, &e)) continue;
-        read_object(c, &p, jr_root(&doc));
+        read_object(c, &p, jr_root(&doc), &keys);
         (void)import_close(c, &p, &doc);
     }
     import_end(c);
+    bench_keys_check(in, &keys);
     return in->e->code;
 }
 
@@ -254,7 +300,7 @@ static err_code read_lines(import *in, import_text *t) {
 
 static err_code read_array(import *in, import_text *t) {
     import_cursor c;
-    if (read_pieces(in, t, import_next_element, &c) == OK && !c.closed)
+    if (read_pieces(in, t, import_next_element, &c) == OK && c.opened && !c.closed)
         import_warn(in, import_text_name(t), c.line, "the array has no end: the run was cut off");
     return in->e->code;
 }

@@ -16,6 +16,7 @@ typedef struct bench_csv {
     const char *file;
     cells names, values;
     bool named;
+    bool more; /* an INSERT whose values go on in the next line */
     char separator;
     bench_keys keys;
 } bench_csv;
@@ -209,6 +210,26 @@ static bool list_at(const char **p, cells *out) {
     return true;
 }
 
+/* "(1, 2), (3, 4)," from p on: values of the columns named before. */
+static void insert_values(bench_csv *b, const import_line *l, const char *p) {
+    cells *c = &b->values;
+    b->more = false;
+    for (p += strspn(p, " \t"); *p; p += strspn(p, " \t")) {
+        if (!list_at(&p, c) || c->n != b->names.n) {
+            import_warn(b->in, b->file, l->number,
+                        "values of %zu of %zu columns: cut off, not used", c->n, b->names.n);
+            return;
+        }
+        read_row(b, l->number);
+        p += strspn(p, " \t");
+        if (*p != ',') break;
+        p++;
+    }
+    b->more = *p == '\0' && l->ended;
+    if (*p != ';' && !b->more)
+        import_warn(b->in, b->file, l->number, "no ; behind the INSERT: the text may be cut off");
+}
+
 static void insert_line(bench_csv *b, const import_line *l, const char *p) {
     cells *c = &b->values;
     p += strcspn(p, "( ");
@@ -230,23 +251,19 @@ static void insert_line(bench_csv *b, const import_line *l, const char *p) {
     take_names(b, c, l->number);
     p = values + strspn(values, " ");
     if (!b->named || strncasecmp(p, "VALUES", 6) != 0) return;
-    for (p += 6;; p++) {
-        if (!list_at(&p, c) || c->n != b->names.n) {
-            import_warn(b->in, b->file, l->number,
-                        "values of %zu of %zu columns: cut off, not used", c->n, b->names.n);
-            return;
-        }
-        read_row(b, l->number);
-        p += strspn(p, " ");
-        if (*p != ',') break;
-    }
-    if (*p != ';')
-        import_warn(b->in, b->file, l->number, "no ; behind the INSERT: the text may be cut off");
+    insert_values(b, l, p + 6);
 }
 
 static void sql_line(bench_csv *b, const import_line *l) {
     const char *p = l->s + strspn(l->s, " \t");
-    if (strncasecmp(p, "INSERT INTO ", 12) == 0) insert_line(b, l, p + 12 + strspn(p + 12, " "));
+    bool more = b->more && (*p == '(' || *p == ',');
+    if (b->more && *p == ';') b->more = false;
+    if (more) {
+        insert_values(b, l, p + (*p == ','));
+    } else if (strncasecmp(p, "INSERT INTO ", 12) == 0) {
+        b->more = false;
+        insert_line(b, l, p + 12 + strspn(p + 12, " "));
+    }
 }
 
 /* ---- the formats ---- */

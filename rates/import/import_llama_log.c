@@ -2,7 +2,8 @@
  * without tokens per second) and of each request of llama-server (2023 print_timings, 2024 with
  * id_slot=, since then "slot print_timing: id N | task N |", on the line before or on the same
  * one). "prompt eval ... tokens" are those evaluated; what came from the cache follows from the
- * slot's other lines. Items are found anywhere in a line, as a collapsed paste leaves them. */
+ * slot's other lines. Items are found anywhere in a line, as a collapsed paste leaves them.
+ * llama-speculative prints two models, the draft and the target: rates of drafting and checking. */
 #include "import_llama.h"
 
 #include <math.h>
@@ -21,6 +22,8 @@ typedef struct slot {
 
 typedef struct request {
     bool any, perf, have_prompt, have_gen, runs, warm;
+    bool old;         /* print_timings of 2023: of a request, without the slot's name */
+    const char *role; /* "draft" or "target" of a speculative run, "" if not said; NULL: none */
     size_t line;
     int64_t slot, task; /* -1: not stated */
     double load_ms, sample_ms, total_ms;
@@ -43,7 +46,12 @@ typedef struct log_reader {
     done done[DONE_MAX];
     size_t done_n, runs_n, requests_n;
     const char *setting[IMPORT_SETTINGS_N];
-    bool warm; /* the next process of the log takes part of its prompt from a cache */
+    bool warm;              /* the next process of the log takes part of its prompt from a cache */
+    bool old;               /* the line at hand is of print_timings of 2023 */
+    bool serves;            /* a server of 2023: what it prints of a process is of a request */
+    const char *role;       /* of the next process */
+    size_t models_left;     /* processes that belong to the speculative run at hand */
+    int64_t drafted, taken; /* tokens of that run; -1: not stated */
 } log_reader;
 
 /* "slot NAME: id  1 | task 2209 |", or id_slot and id_task with '=' or as JSON. */
@@ -123,6 +131,35 @@ static void slot_facts(log_reader *r, const char *line, size_t at) {
     s->busy = false;
 }
 
+/* 2023: "slot 0 is processing [task id: 7]", "slot 0 : in cache: 10 tokens | to process: 20
+ * tokens", "slot 0 : kv cache rm - [10, end)", "slot 0 released (31 tokens in cache)". true: the
+ * slot is done. */
+static bool old_slot_facts(log_reader *r, const char *line, int64_t *id) {
+    const char *p = strstr(line, "slot ");
+    *id = p && p[5] >= '0' && p[5] <= '9' ? number_behind(p, "slot ") : -1;
+    if (*id < 0) return false;
+    if (strstr(p, "is processing [task id:")) {
+        begin_task(r, slot_with(r, *id, number_behind(p, "task id:")));
+        return false;
+    }
+    slot *s = slot_of(r, *id);
+    int64_t from = number_behind(p, "kv cache rm - [");
+    if (from < 0) from = number_behind(p, ": in cache:");
+    if (from >= 0 && s->reused < 0) s->reused = from;
+    if (!strstr(p, "released (")) return false;
+    s->busy = false;
+    return true;
+}
+
+/* print_timings of 2023 does not name its slot: it is told when one is busy alone. */
+static void the_busy_slot(log_reader *r) {
+    size_t n = 0;
+    r->slot = r->task = -1;
+    for (size_t i = 0; i < r->slots_n; i++)
+        if (r->slots[i].busy && n++ == 0) r->slot = r->slots[i].id, r->task = r->slots[i].task;
+    if (n > 1) r->slot = r->task = -1;
+}
+
 /* ---- a request is complete ---- */
 
 /* What was in the slot before the prompt: stated, or what the counts at the end leave. */
@@ -159,6 +196,15 @@ static void find_overlap(log_reader *r, const done *d, bool shared) {
     r->done[r->done_n++ % DONE_MAX] = *d;
 }
 
+/* Tokens were thrown out when the slot was full: the steps behind that are at no stated depth. */
+static void say_truncated(log_reader *r, const request *q, size_t row) {
+    static const char WHY[] = "the slot was full and its context was cut (truncated = 1): the "
+                              "depth of the steps is not stated";
+    import_warn(r->in, r->file, q->line, "%s", WHY);
+    for (size_t i = row; i < r->in->rows_n; i++)
+        if (!r->in->rows[i].refused) r->in->rows[i].refused = WHY;
+}
+
 static void finish_request(log_reader *r, request *q) {
     import *in = r->in;
     const slot *s = NULL;
@@ -173,9 +219,23 @@ static void finish_request(log_reader *r, request *q) {
     request_record(in, &q->q, "prompt_tokens_evaluated");
     import_record_stated(in, "total_ms", q->total_ms);
     if (s && s->end >= 0) import_record_num(in, "n_tokens_end", (double)s->end);
+    if (s && s->truncated) import_record_num(in, "truncated", 1);
     request_rows(in, r->file, q->line, &q->q);
+    if (s && s->truncated) say_truncated(r, q, rows);
     done d = {q->slot, q->task, rows, in->rows_n - rows};
     find_overlap(r, &d, s && s->shared);
+}
+
+/* Of the draft, the target or the only model of a run that guesses tokens and checks them. */
+static void say_role(log_reader *r, const request *q, size_t row) {
+    static const char WHY[] = "a speculative run: its steps draft or check tokens, so this is no "
+                              "rate of a prompt or of plain decoding";
+    bool any = false;
+    for (size_t i = row; i < r->in->rows_n; i++) {
+        any = any || !r->in->rows[i].refused;
+        r->in->rows[i].refused = WHY;
+    }
+    if (any) import_warn(r->in, r->file, q->line, "%s", WHY);
 }
 
 static void finish_process(log_reader *r, request *q) {
@@ -186,9 +246,10 @@ static void finish_process(log_reader *r, request *q) {
         return;
     }
     q->q.sums = true;
-    q->q.cached = q->warm ? -1 : 0;
-    if (!import_record_new(in, r->file, q->line, IMPORT_SUMMARY, 18)) return;
+    q->q.cached = q->warm || r->serves ? -1 : 0;
+    if (!import_record_new(in, r->file, q->line, IMPORT_SUMMARY, 20)) return;
     import_record_num(in, "run", (double)++r->runs_n);
+    if (q->role && *q->role) import_record_text(in, "model", q->role);
     request_record(in, &q->q, "prompt_tokens");
     import_record_stated(in, "load_ms", q->load_ms);
     import_record_stated(in, "sample_ms", q->sample_ms);
@@ -200,6 +261,7 @@ static void finish_process(log_reader *r, request *q) {
                     100 * q->load_ms / q->total_ms);
     size_t rows = in->rows_n;
     request_rows(in, r->file, q->line, &q->q);
+    if (q->role) say_role(r, q, rows);
     for (size_t i = rows; i < in->rows_n; i++)
         if (!in->rows[i].refused) {
             import_warn(in, r->file, q->line,
@@ -213,7 +275,7 @@ static void flush(log_reader *r) {
     request q = r->now;
     r->now.any = false;
     if (!q.any || (!q.have_prompt && !q.have_gen)) return;
-    if (q.perf || (q.runs && q.slot < 0))
+    if (!q.old && (q.perf || (q.runs && q.slot < 0)))
         finish_process(r, &q);
     else
         finish_request(r, &q);
@@ -221,12 +283,26 @@ static void flush(log_reader *r) {
 
 /* ---- lines ---- */
 
+/* The process that begins belongs to a speculative run: the counts of it are the target's. */
+static void take_role(log_reader *r) {
+    bool target = r->role && strcmp(r->role, "target") == 0;
+    r->now.role = r->role ? r->role : r->models_left > 0 ? "" : NULL;
+    r->role = NULL;
+    if (r->models_left > 0) r->models_left--;
+    if (!target) return;
+    r->now.q.draft_n = r->drafted;
+    r->now.q.draft_accepted = r->taken;
+    r->models_left = 0;
+    r->drafted = r->taken = -1;
+}
+
 static void begin_request(log_reader *r, size_t line, bool perf) {
     flush(r);
     r->now = (request){.any = true,
                        .perf = perf,
                        .line = line,
                        .warm = r->warm,
+                       .old = r->old,
                        .slot = perf ? -1 : r->slot,
                        .task = perf ? -1 : r->task,
                        .sample_n = -1,
@@ -245,6 +321,7 @@ static void begin_request(log_reader *r, size_t line, bool perf) {
                                .prompt_tok_s = (double)NAN,
                                .gen_tok_s = (double)NAN};
     memcpy(r->now.q.setting, setting, sizeof r->now.q.setting);
+    if (perf) take_role(r);
 }
 
 /* Does this item belong to a request that the one at hand is not? */
@@ -325,11 +402,46 @@ static void take_draft(log_reader *r, const char *line) {
     r->now.q.draft_n = number_behind(slash, "/");
 }
 
+/* What llama-speculative says before the times of its two models: "n_drafted = 132", "n_accept  =
+ * 47", then "draft:" and "target:" alone on their lines. */
+static void speculative_line(log_reader *r, const char *line, size_t len) {
+    static const char *const ROLES[] = {"draft", "target"};
+    if (strstr(line, "n_drafted") && strchr(line, '=')) {
+        flush(r);
+        r->drafted = number_behind(line, "n_drafted");
+        r->models_left = 2;
+    }
+    if (strstr(line, "n_accept ") && strchr(line, '=')) {
+        if (r->models_left == 0) flush(r), r->models_left = 1; /* llama-lookahead: one model */
+        r->taken = number_behind(line, "n_accept ");
+    }
+    while (len > 0 && (line[len - 1] == ' ' || line[len - 1] == '\t')) len--;
+    for (size_t i = 0; i < 2; i++) {
+        size_t n = strlen(ROLES[i]);
+        if (len < n + 1 || line[len - 1] != ':' || strncmp(line + len - n - 1, ROLES[i], n) != 0)
+            continue;
+        size_t before = len - n - 1;
+        bool alone = strspn(line, " \t") >= before;
+        if (alone || (r->models_left > 0 && line[before - 1] == ' ')) r->role = ROLES[i];
+    }
+}
+
 /* Another server: its tasks are counted from 0 again. */
 static void restart(log_reader *r) {
     flush(r);
     r->slots_n = r->done_n = 0;
     r->slot = r->task = -1;
+}
+
+/* print_timings of 2023, and the lines around it. */
+static void read_old(log_reader *r, const import_line *l, bool perf) {
+    int64_t id;
+    r->old = !perf && strstr(l->s, "print_timings:") != NULL;
+    if (strstr(l->s, "log_server_request") || strstr(l->s, "server listening")) r->serves = true;
+    if (r->old) the_busy_slot(r);
+    if (!l->ended || !old_slot_facts(r, l->s, &id)) return;
+    if (r->now.any && r->now.old && r->now.slot == id) flush(r);
+    slot_of(r, id)->task = -1; /* done, whichever times are its */
 }
 
 static void read_line(log_reader *r, const import_line *l) {
@@ -350,7 +462,9 @@ static void read_line(log_reader *r, const import_line *l) {
         r->task = task;
         if (l->ended) slot_facts(r, l->s, l->number);
     }
+    if (!ids) read_old(r, l, perf);
     if (l->ended) take_draft(r, l->s);
+    if (l->ended) speculative_line(r, l->s, l->len);
     if (!l->ended && (strstr(l->s, "| tid") || *l->s == '{'))
         return; /* the digits that count come behind */
     while (next_time_item(l->s, &at, comma, l->ended, &it)) take_item(r, l, &it, perf, comma);
@@ -380,6 +494,7 @@ static err_code read_log(import *in, import_text *t) {
     r->in = in;
     r->file = import_keep(in, import_text_name(t));
     r->slot = r->task = -1;
+    r->drafted = r->taken = -1;
     import_line l;
     while (!in->e->code && import_text_line(t, &l)) {
         read_line(r, &l);
@@ -401,6 +516,7 @@ static bool has_times(const file_bytes *f) {
 static bool of_server(const file_bytes *f) {
     return import_holds(f, "slot print_timing") || import_holds(f, "print_timings]") ||
            import_holds(f, "| task ") || import_holds(f, "id_slot") ||
+           import_holds(f, " print_timings:") || import_holds(f, "\nprint_timings:") ||
            import_holds(f, "\"slot_id\"");
 }
 

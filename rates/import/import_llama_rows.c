@@ -304,8 +304,8 @@ void table_pivot_row(llama_table *t, size_t line, const cells *row) {
         if (!depth_of(t, row, &test)) continue;
         number_kind kind = rate_cell(row->v[i], &mean, &std);
         if (kind == NUMBER_NONE) {
-            import_warn(t->in, t->file, line, "%s is \"%.40s\", no number: not measured",
-                        test.label, row->v[i]);
+            import_warn(t->in, t->file, line, "%.40s is \"%.40s\", no number: not measured",
+                        t->header.v[i], row->v[i]);
             continue;
         }
         if (!begin_record(t, line, row)) break;

@@ -149,6 +149,13 @@ static void data_row(llama_table *t, const import_line *l, cells *c) {
     while (c->n > want && c->v[c->n - 1][0] == '\0') c->n--; /* a pipe too many at the end */
     bool pipes = t->kind == TABLE_BENCH && c->n > want && table_column(&t->header, "ot") >= 0;
     bool whole = !c->cut && (c->closed || (!t->header.closed && l->ended));
+    if (!c->closed && t->header.closed && l->ended && !c->cut && c->n < want) {
+        buf_reset(&t->part);
+        buf_add(&t->part, l->s);
+        t->part_line = l->number;
+        t->part_n = c->n;
+        return;
+    }
     if (!whole || (c->n != want && !pipes)) {
         import_warn(t->in, t->file, l->number,
                     "a row of %zu of %zu cells%s: cut off or of another table, not used", c->n,
@@ -196,7 +203,34 @@ static void pipe_line(llama_table *t, const import_line *l, cells *c) {
     if (t->kind != TABLE_NONE) data_row(t, l, c);
 }
 
+static void drop_part(llama_table *t) {
+    if (t->part.len == 0) return;
+    buf_reset(&t->part);
+    import_warn(t->in, t->file, t->part_line,
+                "a row of %zu of %zu cells, the last without its end: cut off or of another table, "
+                "not used",
+                t->part_n, t->header.n);
+}
+
+/* The second half begins with blanks and a pipe; both together are one whole row. */
+static bool join_part(llama_table *t, const import_line *l, cells *c) {
+    const char *s = l->s + strspn(l->s, " \t");
+    if (t->part.len == 0) return false;
+    if (s > l->s && *s == '|' && t->kind != TABLE_NONE && t->part.len + l->len < CELLS_BYTES) {
+        buf_add(&t->part, l->s);
+        import_line whole = {t->part.s, t->part.len, t->part_line, l->ended};
+        if (cells_of_pipes(t->part.s, c) && c->closed && c->n == t->header.n) {
+            data_row(t, &whole, c);
+            buf_reset(&t->part);
+            return true;
+        }
+    }
+    drop_part(t);
+    return false;
+}
+
 static void finish(llama_table *t, size_t rows, size_t records) {
+    drop_part(t);
     end_table(t);
     bench_keys_check(t->in, &t->keys);
     bool any = t->in->rows_n > rows || t->in->records_n > records;
@@ -210,11 +244,25 @@ static void finish(llama_table *t, size_t rows, size_t records) {
     }
 }
 
-/* Where the cells of a line begin; logs put a time before them. NULL: no row or header of a table
+/* A header without the outer pipes begins with the name of a column, as no prefix of a log does. */
+static bool is_bare_header(const cells *c) {
+    bool column = bench_setting(c->v[0]) != IMPORT_SETTINGS_N || strcasecmp(c->v[0], "pp") == 0;
+    return c->n > 2 && column && table_kind_of(c) != TABLE_NONE;
+}
+
+/* Where the cells of a line begin; logs put a time before them. false: no row or header of a table
  * of ours. */
-static bool cells_of_line(const llama_table *t, const char *line, cells *c) {
+static bool cells_of_line(llama_table *t, const char *line, cells *c) {
     enum { PREFIX_MAX = 64 };
-    if (cells_of_pipes(line, c)) return true;
+    bool pipes = cells_of_pipes(line, c);
+    if (!pipes && cells_of_bare(line, c)) {
+        bool row = t->bare && t->kind != TABLE_NONE && (c->n > 2 || cells_are_separator(c));
+        if (row || is_bare_header(c)) return t->bare = true;
+    }
+    if (pipes) {
+        t->bare = t->bare && !c->closed;
+        return true;
+    }
     const char *p = strchr(line, '|');
     if (!p || p - line > PREFIX_MAX || !cells_of_pipes(p, c) || !c->closed) return false;
     return table_kind_of(c) != TABLE_NONE ||
@@ -236,8 +284,10 @@ static err_code read_tables(import *in, import_text *text) {
         .in = in, .file = import_keep(in, import_text_name(text)), .shared = -1, .separate = -1};
     size_t rows = in->rows_n, records = in->records_n;
     buf_init(&t->devices);
+    buf_init(&t->part);
     import_line l;
     while (!in->e->code && import_text_line(text, &l)) {
+        if (join_part(t, &l, c)) continue;
         if (cells_of_line(t, l.s, c))
             pipe_line(t, &l, c);
         else if (strstr(l.s, "n_kv_max") && strchr(l.s, '='))
@@ -252,6 +302,7 @@ static err_code read_tables(import *in, import_text *text) {
     }
     finish(t, rows, records);
     buf_done(&t->devices);
+    buf_done(&t->part);
     return in->e->code;
 }
 

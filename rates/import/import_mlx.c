@@ -1,6 +1,6 @@
 /* mlx_lm.benchmark: first without batch_size, then with it, then with total_time; its rates are of
- * the whole batch. mlx_lm.generate (and batch_generate): with the number of tokens, or older
- * without. Memory is in GB of 10^9 bytes. */
+ * the whole batch. Often only its averages are quoted, below the command. mlx_lm.generate (and
+ * batch_generate): with the number of tokens, or older without. Memory is in GB of 10^9 bytes. */
 #include "import_local.h"
 #include "import_number.h"
 #include "import_table.h"
@@ -24,7 +24,9 @@ typedef struct bench {
     const char *file;
     size_t line, averages_line;
     double prompt_tok, gen_tok, batch;
-    bool timing, averages, faulty;
+    /* the lengths: printed, or of a command that goes on in the next line */
+    bool timing, command, goes_on, averages, faulty;
+    const char *model, *label;
     trial average, trials[TRIALS_MAX];
     size_t trials_n;
     char last[LINE_KEPT];
@@ -66,11 +68,13 @@ static void add_values(import *in, const trial *t) {
 
 static void add_records(bench *b) {
     import *in = b->in;
-    if (b->averages && import_record_new(in, b->file, b->averages_line, IMPORT_SUMMARY, 8)) {
+    if (b->averages && import_record_new(in, b->file, b->averages_line, IMPORT_SUMMARY, 10)) {
+        if (b->model) import_record_text(in, "model", b->model);
+        if (b->label) import_record_text(in, "label", b->label);
         import_record_stated(in, "prompt_tokens", b->prompt_tok);
         import_record_stated(in, "gen_tokens", b->gen_tok);
         import_record_stated(in, "batch", b->batch);
-        import_record_num(in, "trials", (double)b->trials_n);
+        if (b->timing || b->trials_n) import_record_num(in, "trials", (double)b->trials_n);
         add_values(in, &b->average);
     }
     for (size_t i = 0; i < b->trials_n; i++)
@@ -102,6 +106,14 @@ static void add_samples(bench *b, import_row *row) {
     row->samples_n = b->trials_n;
 }
 
+/* The lengths of a command are those of all that follows it; printed ones of one run. */
+static void forget(bench *b) {
+    if (!b->command) b->prompt_tok = b->gen_tok = b->batch = (double)NAN;
+    b->timing = b->averages = b->faulty = false;
+    b->label = NULL;
+    b->trials_n = 0;
+}
+
 static void finish_bench(bench *b) {
     import *in = b->in;
     size_t first = in->rows_n;
@@ -110,10 +122,11 @@ static void finish_bench(bench *b) {
     if (!b->averages)
         import_warn(in, b->file, b->trials_n ? b->trials[b->trials_n - 1].line : b->line,
                     "no averages: the run was cut off, its trials make no row");
-    if (!b->timing)
+    bool known = b->timing || b->command;
+    if (!known)
         import_warn(in, b->file, b->averages_line,
                     "no \"Timing with\" line: the lengths are unknown, no row");
-    if (b->averages && b->timing) {
+    if (b->averages && known) {
         local_run r = {.file = b->file,
                        .line = b->averages_line,
                        .batch_n = b->batch >= 1 && b->batch <= 1e6 ? (int64_t)b->batch : 1,
@@ -124,12 +137,120 @@ static void finish_bench(bench *b) {
                        .gen_s = (double)NAN,
                        .gen_tok_s = b->average.gen_tok_s};
         r.setting[IMPORT_ENGINE] = "mlx";
+        r.setting[IMPORT_MODEL] = b->model;
+        r.setting[IMPORT_LABEL] = b->label;
         local_run_rows(in, &r, !b->faulty);
         for (size_t i = first; i < in->rows_n; i++)
             if (!in->rows[i].refused) add_samples(b, &in->rows[i]);
     }
-    b->timing = b->averages = b->faulty = false;
-    b->trials_n = 0;
+    forget(b);
+}
+
+/* The word behind one of two options, whose names end in a blank or in '='; NULL: not given. */
+static const char *option(const char *line, const char *brief, const char *full) {
+    const char *const names[] = {brief, full};
+    for (size_t i = 0; i < 2; i++) {
+        size_t n = strlen(names[i]);
+        for (const char *p = line; (p = strstr(p, names[i])); p++) {
+            if (p != line && p[-1] != ' ' && p[-1] != '\t') continue;
+            if (p[n] == ' ' || p[n] == '=') return p + n + 1 + strspn(p + n + 1, " ");
+        }
+    }
+    return NULL;
+}
+
+static void take_length(const char *word, double *to) {
+    if (!word) return;
+    number n = number_at(word, false);
+    bool whole = n.kind == NUMBER_OK && n.v >= 1 && n.v == floor(n.v) && n.decimals == 0;
+    char next = word[n.len];
+    *to = whole && !isalnum((unsigned char)next) && next != ',' && next != '.' ? n.v : (double)NAN;
+}
+
+/* "mlx_lm.benchmark --model M -p 128 -g 128 -b 32": one sequence where no -b is given. */
+static bool take_command(bench *b, const import_line *l) {
+    const char *at = strstr(l->s, "mlx_lm.benchmark ");
+    if (!at) at = strstr(l->s, "mlx_lm benchmark ");
+    if (!at && !b->goes_on) return false;
+    const char *line = at ? at : l->s, *model = option(line, "-m", "--model"),
+               *prompt = option(line, "-p", "--prompt-tokens"),
+               *gen = option(line, "-g", "--generation-tokens"),
+               *batch = option(line, "-b", "--batch-size");
+    bool goes_on = l->len > 0 && l->s[l->len - 1] == '\\';
+    if (at && !model && !prompt && !gen && !batch && !goes_on) return false; /* a word of a text */
+    if (at) {
+        finish_bench(b);
+        b->prompt_tok = b->gen_tok = (double)NAN;
+        b->batch = 1;
+        b->command = true;
+        b->model = NULL;
+    }
+    b->goes_on = goes_on;
+    take_length(prompt, &b->prompt_tok);
+    take_length(gen, &b->gen_tok);
+    take_length(batch, &b->batch);
+    if (model) {
+        char word[LINE_KEPT];
+        snprintf(word, sizeof word, "%.*s", (int)strcspn(model, " \t`\"')\\"), model);
+        b->model = import_keep(b->in, word);
+    }
+    return true;
+}
+
+static bool unequal(double a, double b) {
+    return isfinite(a) && isfinite(b) && a != b;
+}
+
+static void take_timing(bench *b, const import_line *l) {
+    double prompt = keyed(b, l, "prompt_tokens"), gen = keyed(b, l, "generation_tokens"),
+           batch = keyed(b, l, "batch_size");
+    if (!isfinite(batch)) batch = 1; /* before it existed there was one sequence */
+    if (unequal(prompt, b->prompt_tok) || unequal(gen, b->gen_tok) || unequal(batch, b->batch)) {
+        b->command = false; /* of another run */
+        b->model = NULL;
+    }
+    b->line = l->number;
+    b->prompt_tok = prompt;
+    b->gen_tok = gen;
+    b->batch = batch;
+    b->timing = l->ended;
+}
+
+/* What is written before the figures: "Pre: Averages: prompt_tps=..." */
+static void take_label(bench *b, const import_line *l) {
+    char word[LINE_KEPT];
+    const char *end = strstr(l->s, "Averages:"), *s = l->s + strspn(l->s, " \t>#*-");
+    if (!end) end = strstr(l->s, "prompt_tps=");
+    while (end > s && strchr(": \t,", end[-1])) end--;
+    if (end <= s) return;
+    snprintf(word, sizeof word, "%.*s", (int)(end - s), s);
+    b->label = import_keep(b->in, word);
+}
+
+static void take_averages(bench *b, const import_line *l) {
+    trial t = trial_of(b, l);
+    if (b->averages && strcmp(b->last, l->s) == 0) {
+        import_warn(b->in, b->file, l->number, "the same averages twice, counted once");
+        return;
+    }
+    if (b->averages && (b->timing || b->trials_n)) {
+        import_fault(b->in, b->file, l->number, "averages twice with two values");
+        b->faulty = true;
+        return;
+    }
+    if (b->averages) finish_bench(b);
+    if (!isfinite(t.gen_tok_s) || !isfinite(t.prompt_tok_s)) {
+        import_warn(b->in, b->file, l->number, "cut off or faulty: these averages are not used");
+        return;
+    }
+    b->average = t;
+    b->averages = true;
+    b->averages_line = l->number;
+    take_label(b, l);
+    if (!b->timing && b->label && strpbrk(b->label, "0123456789")) { /* "-b 16: ..." */
+        b->command = false;
+        b->prompt_tok = b->gen_tok = b->batch = (double)NAN;
+    }
 }
 
 static void take_trial(bench *b, const import_line *l) {
@@ -147,33 +268,17 @@ static void take_trial(bench *b, const import_line *l) {
 }
 
 static void take_bench_line(bench *b, const import_line *l) {
+    bool rates = strstr(l->s, "prompt_tps=") && strstr(l->s, "generation_tps=");
+    if (take_command(b, l)) return;
     if (strstr(l->s, "Timing with ") && strstr(l->s, "prompt_tokens")) {
         if (b->timing && strcmp(b->last, l->s) == 0) return;
         finish_bench(b);
-        b->line = l->number;
-        b->prompt_tok = keyed(b, l, "prompt_tokens");
-        b->gen_tok = keyed(b, l, "generation_tokens");
-        double batch = keyed(b, l, "batch_size");
-        b->batch = isfinite(batch) ? batch : 1; /* before it existed there was one sequence */
-        b->timing = l->ended;
+        take_timing(b, l);
     } else if (strstr(l->s, "Trial ") && strstr(l->s, "_tps=")) {
         if (b->averages) finish_bench(b);
         take_trial(b, l);
-    } else if (strstr(l->s, "Averages:") && strstr(l->s, "_tps=")) {
-        trial t = trial_of(b, l);
-        if (b->averages && strcmp(b->last, l->s) == 0) {
-            import_warn(b->in, b->file, l->number, "the same averages twice, counted once");
-        } else if (b->averages) {
-            import_fault(b->in, b->file, l->number, "averages twice with two values");
-            b->faulty = true;
-        } else if (!isfinite(t.gen_tok_s) || !isfinite(t.prompt_tok_s)) {
-            import_warn(b->in, b->file, l->number,
-                        "cut off or faulty: these averages are not used");
-        } else {
-            b->average = t;
-            b->averages = true;
-            b->averages_line = l->number;
-        }
+    } else if (rates || (strstr(l->s, "Averages:") && strstr(l->s, "_tps="))) {
+        take_averages(b, l);
     } else {
         return;
     }
@@ -184,6 +289,7 @@ static err_code read_benchmark(import *in, import_text *t) {
     bench *b = ARENA_NEW(in->mem, bench);
     if (!b) return err_set(in->e, E_LIMIT, "", "the import does not fit the memory budget");
     *b = (bench){.in = in, .file = import_keep(in, import_text_name(t))};
+    forget(b);
     size_t first = in->rows_n;
     import_line l;
     while (!in->e->code && import_text_line(t, &l)) take_bench_line(b, &l);

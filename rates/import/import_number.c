@@ -120,19 +120,26 @@ bool number_text_has_decimal_comma(const char *s, size_t len) {
 }
 
 static size_t skip_bold(const char *s) {
-    return strspn(s, "* \t");
+    return strspn(s, "*_ \t");
+}
+
+/* Bytes of the sign between a mean and its deviation; 0: another text. */
+static size_t plus_minus(const char *s) {
+    static const char *const SIGNS[] = {"±", "+/-", "&plusmn;", "&#177;"};
+    for (size_t i = 0; i < sizeof SIGNS / sizeof *SIGNS; i++)
+        if (strncmp(s, SIGNS[i], strlen(SIGNS[i])) == 0) return strlen(SIGNS[i]);
+    return 0;
 }
 
 number_kind number_cell(const char *cell, bool decimal_comma, double *mean, double *std) {
-    static const char PM[] = "±";
     *mean = *std = (double)NAN;
     const char *s = cell + skip_bold(cell);
     number m = number_at(s, decimal_comma);
     if (m.kind == NUMBER_NONE) return NUMBER_NONE;
     s += m.len;
     s += skip_bold(s);
-    if (strncmp(s, PM, strlen(PM)) == 0 || strncmp(s, "+/-", 3) == 0) {
-        s += *s == '+' ? 3 : strlen(PM);
+    if (plus_minus(s)) {
+        s += plus_minus(s);
         number d = number_at(s, decimal_comma);
         if (d.kind == NUMBER_NONE) return NUMBER_NONE;
         if (d.kind == NUMBER_OK) *std = d.v;

@@ -119,6 +119,9 @@ static void finish(import *in, answer *a) {
     } else {
         warn_parts(in, a, &r);
         told = a->told_cache;
+        if (!isfinite(a->v[PROMPT_N]) && !isfinite(a->v[GEN_N]))
+            import_warn(in, a->file, a->line,
+                        "rates without a number of tokens: at what length is unknown, no row");
         add_record(in, a, &r);
         local_run_rows(in, &r, sound && !a->faulty);
     }
@@ -194,7 +197,7 @@ static err_code read_verbose(import *in, import_text *t) {
     clear(&b.a);
     while (!in->e->code && import_text_line(t, &l))
         for (figure f = 0; f < FIGURES_N; f++) {
-            const char *value = label_value(l.s, FIGURES[f].label);
+            const char *value = label_value(l.s + strspn(l.s, " \t>-*"), FIGURES[f].label);
             if (!value) continue;
             if (whole(&l, FIGURES[f].kind))
                 take(in, &b, &l, f, value);
@@ -245,6 +248,30 @@ static void read_object(import *in, answer *a, const import_piece *p, jr o) {
     a->told_cache = told;
 }
 
+static bool is_end(jr o) {
+    return cJSON_IsObject(o.node) && (jr_present(jr_get(o, "eval_duration")) ||
+                                      jr_present(jr_get(o, "prompt_eval_duration")));
+}
+
+/* An answer, or answers that a script has put into an object of its own. */
+static void read_answers(import *in, answer *a, const import_piece *p, jr o) {
+    bool any = false;
+    for (const cJSON *m = is_end(o) ? NULL : o.node->child; m; m = m->next) {
+        jr inner = jr_get(o, m->string);
+        if (is_end(inner)) {
+            read_object(in, a, p, inner);
+            any = true;
+        } else if (cJSON_IsArray(inner.node)) {
+            for (jr item = {0}; jr_each(inner, &item);)
+                if (is_end(item)) {
+                    read_object(in, a, p, item);
+                    any = true;
+                }
+        }
+    }
+    if (!any) read_object(in, a, p, o);
+}
+
 static err_code read_json(import *in, import_text *t) {
     bool array = import_is_array(import_text_head(t));
     import_cursor c = import_start(in, t);
@@ -256,7 +283,7 @@ static err_code read_json(import *in, import_text *t) {
         jr_doc doc;
         err e;
         if (!import_open(&c, &p, &doc, &e)) continue;
-        read_object(in, &a, &p, jr_root(&doc));
+        read_answers(in, &a, &p, jr_root(&doc));
         (void)import_close(&c, &p, &doc);
     }
     import_end(&c);

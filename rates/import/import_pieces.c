@@ -30,11 +30,12 @@ static const char *shown(const char *s, size_t len, char out[49]) {
     return out;
 }
 
-/* A row that somebody else's text precedes is a row lost: that is no mere stray line. */
+/* A row that somebody else's text precedes is a row lost: that is no mere stray line. In single
+ * quotes it is an argument, as of curl -d. */
 static void skip_text(import_cursor *c, const char *s, size_t len, size_t line) {
     char text[49];
     for (size_t i = 0; i + 1 < len; i++)
-        if (s[i] == '{' && s[i + 1] == '"') {
+        if (s[i] == '{' && s[i + 1] == '"' && (i == 0 || s[i - 1] != '\'')) {
             import_fault(c->in, c->name, line,
                          "found \"%s\" before a JSON object on one line, expected the object alone "
                          "(keep stderr apart: 2>run.err)",
@@ -121,6 +122,7 @@ bool import_next_element(import_cursor *c, import_piece *p) {
         if (c->rest_len == 0 && !feed(c)) return false;
         if (c->rest_len == 0) continue;
         char ch = *c->rest;
+        if (ch == '[') c->opened = true;
         if (ch == ']') c->closed = true;
         if (is_space(ch) || ch == ',' || ch == '[' || ch == ']') {
             c->rest++;
@@ -203,16 +205,14 @@ static void note_error(import_cursor *c, const import_piece *p, const char *name
 
 /* First key that stands twice in `o`, looking into nested objects as well. */
 static void no_key_twice(jr o) {
-    size_t n = 0, len[KEYS_MAX];
+    size_t n = 0;
     for (const cJSON *m = o.node->child; m && jr_ok(o); m = m->next) {
         if (n == KEYS_MAX) {
             jr_fail(o, E_LIMIT, "more than %d keys in one object", KEYS_MAX);
             return;
         }
-        size_t at = 0;
-        len[n] = strlen(m->string);
         for (const cJSON *other = o.node->child; other != m; other = other->next)
-            if (len[at++] == len[n] && strcmp(other->string, m->string) == 0) {
+            if (*other->string == *m->string && strcmp(other->string, m->string) == 0) {
                 char text[49];
                 jr_fail(o, E_SCHEMA, "found key \"%s\" twice, expected it once",
                         shown(m->string, strlen(m->string), text));

@@ -218,7 +218,7 @@ static void warn_ttft(serving *s) {
         WARN(s, "mean TTFT %.6g ms is %.1f times the median: a cold start or a queue is in it",
              mean, mean / median);
     bool at_once = rate && strcmp(rate, "inf") == 0 && !(serving_num(s, "max_concurrency") > 0);
-    if (n > 1 && (at_once || typical / 1000 > t * 0.2))
+    if (n > 1 && isfinite(typical) && (at_once || typical / 1000 > t * 0.2))
         WARN(s, "%.0f requests%s: the TTFT of %.6g ms is queueing more than prefill", n,
              at_once ? " at once" : "", typical);
     if (n < PERCENTILES_MIN &&
@@ -421,7 +421,7 @@ static const char *decode_refused(const serving *s) {
                "prefill of others";
     if (serving_num(s, "failed") > 0) return "some of the requests failed";
     if (!(out >= FEW_GEN)) return "too few generated tokens for a decode rate";
-    if (!(in >= 1) || in != floor(in) || out != floor(out))
+    if (!(in >= 1) || in != floor(in) || out != floor(out) || serving_num(s, "lengths_differ") == 1)
         return "requests of different lengths: a mean over them is of no one context";
     return NULL;
 }
@@ -455,7 +455,7 @@ static const import_record *add_record(serving *s) {
         const serving_value *v = &s->run.v[i];
         if (v->text)
             import_record_text(s->in, v->key, v->text);
-        else
+        else if (strcmp(v->key, "lengths_differ") != 0) /* no figure of the tool */
             import_record_stated(s->in, v->key, v->v);
     }
     return r;

@@ -19,12 +19,11 @@ static void end_cell(cells *out, size_t from, size_t to) {
         out->cut = true;
 }
 
-bool cells_of_pipes(const char *line, cells *out) {
+/* Cells from `line` on, which stands behind the first pipe if the table has one there. */
+static bool split_pipes(const char *line, cells *out) {
     out->n = 0;
     out->closed = out->cut = false;
-    while (blank(*line) || *line == '>') line++;
-    if (*line != '|') return false;
-    size_t len = strlen(++line);
+    size_t len = strlen(line);
     while (len > 0 && blank(line[len - 1])) len--;
     out->closed = len > 0 && line[len - 1] == '|';
     if (out->closed) len--;
@@ -42,6 +41,19 @@ bool cells_of_pipes(const char *line, cells *out) {
         from = i + 1;
     }
     return true;
+}
+
+bool cells_of_pipes(const char *line, cells *out) {
+    while (blank(*line) || *line == '>') line++;
+    if (*line == '|') return split_pipes(line + 1, out);
+    out->n = 0;
+    out->closed = out->cut = false;
+    return false;
+}
+
+bool cells_of_bare(const char *line, cells *out) {
+    while (blank(*line) || *line == '>') line++;
+    return *line != '|' && strchr(line, '|') && split_pipes(line, out);
 }
 
 bool cells_of_csv(const char *line, char separator, cells *out) {

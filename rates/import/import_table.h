@@ -19,6 +19,9 @@ typedef struct cells {
 /* A line that begins with '|' (blanks and '>' of a quote skipped): its cells, trimmed. false: it
  * does not. A row of an empty table line still has its cells. */
 bool cells_of_pipes(const char *line, cells *out);
+/* A line of a table without the outer pipes, "model | test | t/s" over "-- | -- | --", as a copy of
+ * a rendered page leaves it. false: no pipe in it, or one before its first cell. */
+bool cells_of_bare(const char *line, cells *out);
 /* RFC 4180 with `separator`; quotes are taken off. false: an empty line. */
 bool cells_of_csv(const char *line, char separator, cells *out);
 /* |---|---:| */

@@ -60,7 +60,8 @@ static int detect_sharegpt(const file_bytes *f) {
 
 static int detect_llmservingsim(const file_bytes *f) {
     static const char *const KEYS[] = {"input_toks", "output_toks", NULL};
-    return by_keys(f, KEYS, SURE);
+    int sure = by_keys(f, KEYS, SURE);
+    return sure ? sure : by_columns(f, KEYS); /* older ones are CSV */
 }
 
 static err_code read_nothing(import *in, import_text *t) {

@@ -23,7 +23,7 @@ static const field FIELDS[] = {
     {"completed", {"completed"}, {"Successful requests"}},
     {"failed", {"failed"}, {"Failed requests"}},
     {"num_prompts", {"num_prompts"}, {NULL}},
-    {"duration_s", {"duration"}, {"Benchmark duration (s)"}},
+    {"duration_s", {"duration"}, {"Benchmark duration (s)", "Benchmark duration"}},
     {"input_tokens", {"total_input_tokens", "total_input"}, {"Total input tokens"}},
     {"input_text_tokens", {"total_input_text_tokens"}, {"Total input text tokens"}},
     {"input_vision_tokens", {"total_input_vision_tokens"}, {"Total input vision tokens"}},
@@ -31,10 +31,14 @@ static const field FIELDS[] = {
     {"output_tokens_retokenized",
      {"total_output_tokens_retokenized"},
      {"Total generated tokens (retokenized)"}},
-    {"req_s", {"request_throughput"}, {"Request throughput (req/s)"}},
+    {"req_s", {"request_throughput"}, {"Request throughput (req/s)", "Request throughput"}},
     {"req_goodput_s", {"request_goodput", "request_goodput:"}, {"Request goodput (req/s)"}},
-    {"input_tok_s_aggregate", {"input_throughput"}, {"Input token throughput (tok/s)"}},
-    {"output_tok_s_aggregate", {"output_throughput"}, {"Output token throughput (tok/s)"}},
+    {"input_tok_s_aggregate",
+     {"input_throughput"},
+     {"Input token throughput (tok/s)", "Input token throughput"}},
+    {"output_tok_s_aggregate",
+     {"output_throughput"},
+     {"Output token throughput (tok/s)", "Output token throughput"}},
     {"total_tok_s_aggregate",
      {"total_token_throughput", "total_throughput"},
      {"Total token throughput (tok/s)"}},
@@ -151,6 +155,19 @@ static void take_server(serving *s, jr o) {
             serving_set_text(s, NAMES[i][0], import_str(info, NAMES[i][1]));
 }
 
+/* --save-detailed: the lengths of every request, of which one that failed has no output. */
+static bool differ(jr o, const char *key) {
+    double first = (double)NAN;
+    jr lens = jr_get(o, key);
+    if (!cJSON_IsArray(lens.node)) return false;
+    for (const cJSON *m = lens.node->child; m; m = m->next) {
+        if (!cJSON_IsNumber(m) || m->valuedouble == 0) continue;
+        if (isfinite(first) && m->valuedouble != first) return true;
+        first = m->valuedouble;
+    }
+    return false;
+}
+
 static void read_result(serving *s, const import_piece *p, jr o) {
     serving_clear(s, p->line);
     for (size_t i = 0; i < sizeof TEXTS / sizeof *TEXTS; i++)
@@ -164,6 +181,7 @@ static void read_result(serving *s, const import_piece *p, jr o) {
         serving_set_text(s, "request_rate", "inf");
     take_latencies(s, p, o);
     take_server(s, o);
+    if (differ(o, "input_lens") || differ(o, "output_lens")) serving_set(s, "lengths_differ", 1);
     finish(s);
 }
 
@@ -238,12 +256,18 @@ err_code serving_read_json(import *in, import_text *t) {
 
 /* ---- text ---- */
 
+static const char BANNER[] = "Serving Benchmark Result";
+
 typedef struct table {
     serving *s;
     bool inside;      /* behind the banner */
     bool any;         /* a label of results was read */
+    bool early;       /* of the first versions, without any ruler */
+    bool banner;      /* one was seen in this text */
     const char *last; /* name of the field that was read last */
     size_t last_line;
+    size_t prefix; /* bytes of a log before every line of the table */
+    char prefix_end;
 } table;
 
 static bool ruler(const char *line) {
@@ -251,11 +275,13 @@ static bool ruler(const char *line) {
     return n >= 10 && line[n + strspn(line + n, " \t")] == '\0';
 }
 
-/* "Mean E2E Latency (ms)" -> "mean_e2e_latency_ms"; false: no such label. */
+/* "Mean E2E Latency (ms)" -> "mean_e2e_latency_ms", with the unit behind the value at first;
+ * false: no such label. */
 static bool latency_key(const char *label, size_t len, char out[KEY_BYTES]) {
     static const char END[] = " (ms)";
     size_t n = sizeof END - 1;
-    if (len <= n || len - n + 4 > KEY_BYTES || strncmp(label + len - n, END, n) != 0) return false;
+    if (len <= n || strncmp(label + len - n, END, n) != 0) n = 0;
+    if (len - n + 4 > KEY_BYTES) return false;
     for (size_t i = 0; i < len - n; i++)
         out[i] = label[i] == ' ' ? '_' : (char)tolower((unsigned char)label[i]);
     snprintf(out + len - n, 4, "_ms");
@@ -284,9 +310,48 @@ static void store(table *t, const import_line *l, const char *key, double v) {
         if (strcmp(t->s->run.v[i].key, key) == 0) t->s->run.v[i].inside = t->inside;
 }
 
-static void take_value(table *t, const import_line *l, const char *key, const char *value) {
+/* An arrow or the like that somebody wrote behind a value: no unit and no second number. */
+static bool is_remark(const char *s) {
+    size_t gap = strspn(s, " \t");
+    s += gap;
+    return gap >= 2 && *s != '%' && !isalnum((unsigned char)*s) && !strpbrk(s, "0123456789");
+}
+
+/* How the first versions write the unit of a field, behind its value. */
+static const char *unit_of(const char *key) {
+    size_t n = strlen(key);
+    if (strcmp(key, "duration_s") == 0) return "s";
+    if (strcmp(key, "req_s") == 0) return "requests/s";
+    if (n > 3 && strcmp(key + n - 3, "_ms") == 0) return "ms";
+    return strstr(key, "_tok_s_aggregate") ? "tokens/s" : NULL;
+}
+
+/* Behind the unit of a value whose label names none; NULL: it has another one or none. */
+static const char *behind_unit(const char *rest, const char *line, const char *key) {
+    const char *unit = unit_of(key), *paren = strchr(line, '('), *colon = strchr(line, ':');
+    if (!unit || (paren && paren < colon)) return rest;
+    const char *at = rest + strspn(rest, " \t");
+    size_t n = strlen(unit);
+    return strncmp(at, unit, n) == 0 ? at + n : NULL;
+}
+
+/* A label of the first versions: no line of a text that has a later table. */
+static bool is_early(table *t, const char *line, const char *key, const char *value) {
+    const char *paren = strchr(line, '('), *colon = strchr(line, ':');
+    if (!unit_of(key) || (paren && paren < colon)) return true; /* of all versions */
+    const char *rest = value + number_at(value, false).len;
+    if (t->banner || (!t->early && !behind_unit(rest, line, key))) return false;
+    return t->early = true;
+}
+
+static void take_value(table *t, const import_line *l, const char *line, const char *key,
+                       const char *value) {
     number n = number_at(value, number_text_has_decimal_comma(value, strlen(value)));
-    bool all = n.kind != NUMBER_NONE && value[n.len + strspn(value + n.len, " \t")] == '\0';
+    const char *rest = behind_unit(value + n.len, line, key);
+    bool rate = strcmp(key, "request_rate") == 0;
+    if (rate && rest && strncmp(rest, " RPS", 4) == 0) rest += rest[4] == '.' ? 5 : 4;
+    bool all =
+        n.kind != NUMBER_NONE && rest && (rest[strspn(rest, " \t")] == '\0' || is_remark(rest));
     if (t->s->run.line == 0) t->s->run.line = l->number;
     t->last = import_keep(t->s->in, key);
     t->last_line = l->number;
@@ -297,7 +362,7 @@ static void take_value(table *t, const import_line *l, const char *key, const ch
     if (not_set(value)) return;
     if (all && n.kind == NUMBER_OK) {
         store(t, l, key, n.v);
-    } else if (strcmp(key, "request_rate") == 0) {
+    } else if (rate) {
         serving_set_text(t->s, key, all && n.kind == NUMBER_INF ? "inf" : value);
     } else {
         import_fault(t->s->in, t->s->file, l->number, "%s is \"%.32s\", expected a finite number",
@@ -316,15 +381,17 @@ static bool take_label(table *t, const import_line *l, const char *line) {
         for (size_t k = 0; k < NAMES_N && FIELDS[i].label[k]; k++) {
             const char *value = label_value(line, FIELDS[i].label[k]);
             if (!value) continue;
+            if (!is_early(t, line, FIELDS[i].key, value)) return false;
             bool load = strcmp(FIELDS[i].key, "request_rate") == 0 ||
                         strcmp(FIELDS[i].key, "max_concurrency") == 0;
             if (!load) t->any = true;
-            take_value(t, l, FIELDS[i].key, value);
+            take_value(t, l, line, FIELDS[i].key, value);
             return true;
         }
-    if (latency_key(line, len, key)) {
+    const char *value = colon + 1 + strspn(colon + 1, " \t");
+    if (latency_key(line, len, key) && is_early(t, line, key, value)) {
         t->any = true;
-        take_value(t, l, key, colon + 1 + strspn(colon + 1, " \t"));
+        take_value(t, l, line, key, value);
         return true;
     }
     const char *backend = label_value(line, "Backend");
@@ -350,17 +417,29 @@ static void take_arguments(table *t, const char *line) {
 }
 
 static void close_table(table *t, bool cut) {
-    if (t->any && cut)
+    if (t->any && cut && !t->early)
         import_warn(t->s->in, t->s->file, t->last_line,
                     "cut off behind %s: the closing line is missing", t->last);
     if (t->any) finish(t->s);
     serving_clear(t->s, 0);
-    t->any = t->inside = false;
+    t->any = t->inside = t->early = false;
+    t->prefix = 0;
 }
 
-/* Tables are quoted in scripts and mails. */
-static const char *unquoted(const char *line) {
+/* Tables are quoted in scripts and mails, and printed into logs. */
+static const char *unquoted(const table *t, const import_line *l) {
+    bool logged = t->prefix && l->len >= t->prefix && l->s[t->prefix - 1] == t->prefix_end;
+    const char *line = logged ? l->s + t->prefix : l->s;
     return line + strspn(line, " \t#>");
+}
+
+static void open_table(table *t, const import_line *l) {
+    const char *banner = strstr(l->s, "====");
+    t->inside = t->banner = true;
+    t->prefix = banner && banner < strstr(l->s, BANNER) ? (size_t)(banner - l->s) : 0;
+    t->prefix_end = t->prefix ? banner[-1] : '\0';
+    if (l->s[strspn(l->s, " \t#>")] == '=') t->prefix = 0; /* quoted, not logged */
+    if (t->s->run.line == 0) t->s->run.line = l->number;
 }
 
 err_code serving_read_text(import *in, import_text *text) {
@@ -369,16 +448,16 @@ err_code serving_read_text(import *in, import_text *text) {
     import_line l;
     if (!t.s) return in->e->code;
     while (!in->e->code && import_text_line(text, &l)) {
-        const char *line = unquoted(l.s);
-        if (strstr(line, "Serving Benchmark Result")) {
+        const char *line = unquoted(&t, &l);
+        if (strstr(line, BANNER)) {
             if (t.any) close_table(&t, true);
-            t.inside = true;
-            if (t.s->run.line == 0) t.s->run.line = l.number;
+            open_table(&t, &l);
         } else if (ruler(line)) {
             if (t.any) close_table(&t, false);
-        } else if (strncmp(line, "Namespace(", 10) == 0) {
+        } else if (strncmp(line, "Namespace(", 10) == 0 || strstr(line, "args=Namespace(")) {
             take_arguments(&t, line);
         } else {
+            if (t.early && label_value(line, "Successful requests")) close_table(&t, false);
             (void)take_label(&t, &l, line);
         }
     }
@@ -401,14 +480,16 @@ static bool json_words(const file_bytes *f) {
            (import_holds(f, "\"output_throughput\"") ||
             import_holds(f, "\"request_throughput\"")) &&
            (import_holds(f, "_ttft_ms\"") || import_holds(f, "_tpot_ms\"") ||
-            import_holds(f, "_itl_ms\"") || import_holds(f, "_e2e_latency_ms\""));
+            import_holds(f, "_itl_ms\"") || import_holds(f, "_e2el_ms\"") ||
+            import_holds(f, "_e2e_latency_ms\""));
 }
 
 static bool text_words(const file_bytes *f) {
     if (import_holds(f, "\"completed\"") && import_holds(f, "\"duration\"")) return false;
     return import_holds(f, "Serving Benchmark Result") ||
            (import_holds(f, "Successful requests:") &&
-            import_holds(f, "Benchmark duration (s):")) ||
+            (import_holds(f, "Benchmark duration (s):") ||
+             import_holds(f, "Benchmark duration: "))) ||
            (import_holds(f, "TTFT (ms):") && import_holds(f, "token throughput (tok/s):"));
 }
 

@@ -281,6 +281,35 @@ Test(aiperf, csv_by_header_not_by_position) {
 #define MID "┡━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━╇━━━━━━━┩\n"
 #define END "└──────────────────────────────────┴───────────┴───────┘\n"
 
+Test(aiperf, csv_of_two_runs_in_one_file) {
+#define RUN_CSV(ms, n)                                                                             \
+    "Metric,avg,min\nRequest Latency (ms)," ms ",1\n\nMetric,Value\nRequest Count," n "\n\n"
+    add(RUN_CSV("100", "10") RUN_CSV("200", "20"));
+    cr_assert_eq(in.errors.n, 0);
+    cr_assert_eq(in.records_n, 2);
+    is_value(0, "request_latency_ms_mean", 100);
+    is_value(0, "completed", 10);
+    is_value(1, "request_latency_ms_mean", 200);
+    is_value(1, "completed", 20);
+#undef RUN_CSV
+}
+
+Test(aiperf, units_in_a_column_and_dashes) {
+    add("Metric,Unit,avg,min,max\n"
+        "request_latency,s,3.5,3.4,3.6\n"
+        "inter_token_latency,ms,20.0,-,21.0\n"
+        "input_sequence_length,tokens,550,550,550\n"
+        "output_token_throughput,tokens/sec,50.5,,\n");
+    cr_assert_eq(in.errors.n, 0);
+    is_value(0, "request_latency_ms_mean", 3500);
+    is_value(0, "itl_ms_mean", 20);
+    cr_assert_null(value_of(0, "itl_ms_min"));
+    is_value(0, "decode_tok_s_per_request", 50);
+    is_value(0, "output_tok_s_aggregate", 50.5);
+    add("Metric,Unit,avg\ninter_token_latency,fortnights,20.0\n");
+    cr_assert(noted(&in.warnings, 2, "not known"), "no unit is guessed");
+}
+
 Test(aiperf, console_tables) {
     add("$ aiperf profile --model tiny \\\n    --concurrency 4 \\\n    --streaming\n"
         "            NVIDIA AIPerf | LLM Metrics\n" TOP
@@ -384,6 +413,8 @@ Test(trace, each_is_refused_by_name) {
             "sharegpt_json", "ShareGPT");
     refused("{\"input_toks\": 1, \"output_toks\": 2, \"arrival_time_ns\": 0}\n",
             "llmservingsim_jsonl", "LLMServingSim");
+    refused("input_toks,output_toks,arrival_time_ns\n128,512,0\n", "llmservingsim_jsonl",
+            "LLMServingSim");
     refused("num_decode_tokens,num_prefill_tokens,arrived_at\n1,2,0\n", "vidur_csv", "Vidur");
 }
 

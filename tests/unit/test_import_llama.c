@@ -131,6 +131,63 @@ Test(import_llama, banner_above_and_build_below_belong_to_one_table) {
     for (size_t i = 0; i < 3; i++) cr_assert_null(in.rows[i].refused);
 }
 
+Test(import_llama, cell_of_a_pivot_that_is_no_number) {
+    add("| Model | pp512 | pp512 @ d4096 | tg128 |\n|---|---|---|---|\n"
+        "| m | 100.5 | - | 20.5 |\n");
+    is_format("pivot_md");
+    cr_assert_eq(in.rows_n, 2);
+    cr_assert(noted(&in.warnings, "pp512 @ d4096 is \"-\""), "named with its depth");
+}
+
+/* As a copy of a rendered page leaves it; a time of a log before a row is no cell. */
+Test(import_llama, table_without_outer_pipes) {
+    add("Results:\nmodel | size | backend | ngl | test | t/s\n-- | -- | -- | -- | -- | --\n"
+        "llama 1B Q8_0 | 1.00 GiB | CUDA | 99 | pp512 @ d4096 | 100.50 ± 1.25\n"
+        "llama 1B Q8_0 | 1.00 GiB | CUDA | 99 | tg128 | 20.00 ± 0.10\n"
+        "llama 1B Q8_0 | 1.00 GiB | CU\n"
+        "llama 1B Q8_0 | 1.00 GiB | CUDA | 99 | tg256 | 19.0");
+    is_format("llama_bench_md");
+    cr_assert_eq(in.rows_n, 2);
+    num(0, "tok_s", 100.5);
+    cr_assert_eq(in.rows[0].depth_tok, 4096);
+    text(1, "model", "llama 1B Q8_0");
+    num(1, "tok_s", 20);
+    setting(1, IMPORT_GPU_LAYERS, "99");
+    cr_assert(noted(&in.warnings, "a row of 3 of 6 cells"));
+    cr_assert(noted(&in.warnings, "a row of 6 of 6 cells, the last without its end"));
+    in = import_new(mem, &e);
+    add("10:01 | model | test | t/s |\n10:02 | m | tg128 | 20.00 ± 0.10 |\n");
+    cr_assert_eq(in.rows_n, 1);
+    text(0, "model", "m");
+    num(0, "tok_s", 20);
+}
+
+Test(import_llama, row_broken_by_a_narrow_terminal) {
+    add(HEAD "| llama 1B Q8_0 | 1.00 GiB | CUDA\n   | 99 | tg128 | 95.60 ± 0.01 |\n"
+             "| llama 1B Q8_0 | 1.00 GiB | CUDA\n| 98 | tg128 | 94.60 ± 0.01 |\n"
+             "| llama 1B Q8_0 | 1.00 GiB | CUDA\n   | tg128 | 93.60 ± 0.01 |\n"
+             "| llama 1B Q8_0 | 1.00");
+    cr_assert_eq(in.rows_n, 1, "only both halves of one row make it");
+    num(0, "tok_s", 95.6);
+    num(0, "ngl", 99);
+    cr_assert_eq(in.rows[0].line, 3);
+    cr_assert_eq(in.errors.n, 0);
+    for (size_t i = 0; i < in.warnings.n; i++)
+        cr_assert(noted(&in.warnings, "not used"), "%s", in.warnings.v[i].what);
+    cr_assert_eq(in.warnings.n, 5);
+}
+
+Test(import_llama, signs_of_a_deviation_from_a_web_page) {
+    add(HEAD ROW("pp512", "100.50 &plusmn; 1.25") ROW("tg128", "__20.00__ ± 0.10")
+            ROW("tg256", "19.00 &#177; 0.25") ROW("tg512", "18.00 &amp; 0.25"));
+    cr_assert_eq(in.rows_n, 3);
+    num(0, "tok_s", 100.5);
+    num(0, "std", 1.25);
+    num(1, "tok_s", 20);
+    num(2, "std", 0.25);
+    cr_assert_eq(in.errors.n, 1);
+}
+
 Test(import_llama, two_values_for_one_test_are_a_conflict) {
     add(HEAD ROW("tg128", "20.00 ± 0.10") ROW("tg128", "20.00 ± 0.10") ROW("pp512", "100.00 ± 1.00")
             ROW("pp512", "90.00 ± 1.00"));
@@ -590,7 +647,7 @@ Test(import_llama, server_sums_at_the_end_are_no_request) {
         "per token,   100.00 tokens per second)\n");
     cr_assert_eq(in.records_n, 1);
     cr_assert(noted(&in.warnings, "sums of the whole server"));
-    cr_assert(noted(&in.warnings, "text ends") == false);
+    cr_assert_eq(in.warnings.n, 1, "no word of a cut text");
 }
 
 /* ---- server JSON ---- */
@@ -825,6 +882,157 @@ Test(import_llama, shared_pivot) {
     cr_assert_eq(in.rows_n, 8);
     cr_assert(noted(&in.warnings, "below decode"));
     cr_assert(noted(&in.warnings, "without its end"));
+}
+
+/* 128 tokens in 2 s, 512 in 0.1 s. */
+Test(import_llama, insert_of_several_rows_over_lines) {
+    add("INSERT INTO test (n_prompt, n_gen, avg_ns, avg_ts, stddev_ts) VALUES\n"
+        "('512', '0', '100000000', '5120.0', '1.5'),\n  (0, 128, 2000000000, 64.0, 0.5);\n"
+        "(0, 64, 1000000000, 64.0, 0.5)\n"
+        "INSERT INTO test (n_gen, n_prompt, avg_ns, avg_ts) VALUES (128, 0, 4000000000, 32.0),\n"
+        "(128, 0, 40000");
+    is_format("llama_bench_sql");
+    cr_assert_eq(in.rows_n, 3, "what stands behind the ; is of no INSERT");
+    num(0, "tok_s", 5120);
+    num(0, "std", 1.5);
+    num(1, "tok_s", 64);
+    num(1, "n_gen", 128);
+    num(2, "tok_s", 32);
+    num(2, "n_prompt", 0);
+    cr_assert(noted(&in.warnings, "cut off"));
+    cr_assert_eq(in.errors.n, 0);
+}
+
+#define TEST_OF(pp, tg, ns, ts)                                                                    \
+    "{\"n_prompt\": " pp ", \"n_gen\": " tg ", \"model_type\": \"m\",\n \"avg_ns\": " ns           \
+    ", \"samples_ns\": [" ns "], \"avg_ts\": " ts "}"
+
+Test(import_llama, tests_inside_an_object_of_a_script) {
+    add("{\"host\": \"h\", \"results\": [\n" TEST_OF(
+        "512", "0", "100000000", "5120.0") ",\n" TEST_OF("0", "128", "2000000000",
+                                                         "64.0") "], \"total\": 3}\n");
+    is_format("llama_bench_json");
+    cr_assert_eq(in.rows_n, 2);
+    cr_assert_eq(in.errors.n + in.warnings.n, 0);
+    num(0, "tok_s", 5120);
+    num(1, "tok_s", 64);
+    cr_assert_eq(in.rows[1].phase, IMPORT_DECODE);
+    in = import_new(mem, &e);
+    add("{\n\"runs\": {\"a\": [" TEST_OF("512", "0", "100000000", "5120.0") "], \"b\": 1}}\n");
+    cr_assert_eq(in.rows_n, 1);
+    num(0, "tok_s", 5120);
+    in = import_new(mem, &e);
+    add("{\n\"runs\": {\"n_prompt\": 1, \"samples_ns\": []}, \"n_gen\": 2}\n");
+    cr_assert_eq(in.rows_n, 0);
+    cr_assert(noted(&in.errors, "missing"), "a part of a test is none");
+}
+
+/* Two runs of one test are two points, unless they cannot both be right. */
+Test(import_llama, one_test_twice_in_json) {
+    add("[" TEST_OF("512", "0", "100000000", "5120.0") ",\n" TEST_OF("512", "0", "100000000", "5120.0") ",\n" TEST_OF(
+        "0", "128", "2000000000",
+        "64.0") ",\n" TEST_OF("0", "128", "2100000000",
+                              "60.952381") ",\n" TEST_OF("0", "64", "1000000000",
+                                                         "64.0") ",\n" TEST_OF("0", "64",
+                                                                               "2000000000",
+                                                                               "32.0") "]\n");
+    cr_assert_eq(in.rows_n, 6);
+    cr_assert_null(in.rows[0].refused);
+    refused(1, "again");
+    cr_assert_null(in.rows[2].refused);
+    cr_assert_null(in.rows[3].refused);
+    refused(4, "another value");
+    refused(5, "another value");
+    cr_assert(noted(&in.warnings, "conflict: 32 tok/s here and 64 tok/s"));
+}
+
+#define PERF(name, p_ms, p_n, p_s, g_ms, g_n, g_s)                                                 \
+    name ": prompt eval time = " p_ms " ms / " p_n " tokens ( 1.00 ms per token, " p_s             \
+         " tokens per second)\n" name ": eval time = " g_ms " ms / " g_n                           \
+         " runs ( 1.00 ms per token, " g_s " tokens per second)\n"
+
+/* The draft's 250 tokens are guesses, the target's 500 are prompt and checks. */
+Test(import_llama, two_models_of_a_speculative_run) {
+    add("n_draft   = 16\nn_predict = 259\nn_drafted = 300\nn_accept  = 200\naccept    = 66.667%\n"
+        "\ndraft:\n\n" PERF("llama_perf_context_print", "800.00", "400", "500.00", "1000.00", "250",
+                            "250.00") "\ntarget:\n\n" PERF("llama_perf_context_print", "2000.00",
+                                                           "500", "250.00", "150.00", "10", "66.67")
+            PERF("llama_perf_context_print", "1000.00", "500", "500.00", "2000.00", "100",
+                 "50.00"));
+    is_format("llama_perf_log");
+    cr_assert_eq(in.records_n, 3);
+    text(0, "model", "draft");
+    text(1, "model", "target");
+    num(1, "draft_n", 300);
+    num(1, "draft_n_accepted", 200);
+    num(1, "prompt_tok_s", 250);
+    for (size_t i = 0; i < 4; i++) refused(i, "speculative run");
+    cr_assert_null(value(2, "model"));
+    cr_assert_null(in.rows[4].refused, "a run behind it is an ordinary one");
+    cr_assert_null(in.rows[5].refused);
+    in = import_new(mem, &e);
+    add("W = 15\nN =  5\nG = 15\n\nn_predict = 100\nn_accept  = 40\n\n" PERF(
+        "llama_print_timings", "2000.00", "500", "250.00", "1000.00", "50", "50.00")
+            PERF("llama_print_timings", "1000.00", "500", "500.00", "2000.00", "100", "50.00"));
+    refused(0, "speculative run");
+    refused(1, "speculative run");
+    cr_assert_null(in.rows[2].refused);
+}
+
+Test(import_llama, server_of_2023_names_its_slots_around_the_times) {
+    add("slot 0 is processing [task id: 3]\nslot 0 : in cache: 700 tokens | to process: 100 "
+        "tokens\n"
+        "slot 0 : kv cache rm - [700, end)\n\n" PERF(
+            "print_timings", "100.00", "100", "1000.00", "6000.00", "300",
+            "50.00") "slot 0 released (1100 tokens in cache)\n"
+                     "slot 0 is processing [task id: 4]\nslot 1 is processing [task id: 5]\n"
+                     "slot 0 : kv cache rm - [0, end)\nslot 1 : kv cache rm - [0, end)\n\n" PERF(
+                         "print_timings", "200.00", "100", "500.00", "6000.00", "300",
+                         "50.00") "slot 1 released (400 tokens in "
+                                  "cache)\n\n" PERF("print_timings", "100.00", "50", "500.00",
+                                                    "6000.00", "300", "50.00") "slot 0 released "
+                                                                               "(350 tokens in "
+                                                                               "cache)\n");
+    is_format("llama_server_log");
+    cr_assert_eq(in.records_n, 3);
+    num(0, "slot", 0);
+    num(0, "task", 3);
+    num(0, "cached", 700);
+    num(0, "prompt_tokens", 800);
+    refused(0, "warm");
+    cr_assert_null(in.rows[1].refused);
+    cr_assert_eq(in.rows[1].depth_tok, 800);
+    cr_assert_null(value(1, "slot"), "two slots were busy");
+    refused(2, "not stated");
+    refused(3, "not stated");
+    num(2, "task", 4);
+    num(2, "cached", 0);
+    refused(4, "another slot");
+    refused(5, "another slot");
+    cr_assert_eq(in.warnings.n, 0);
+}
+
+/* What a server of 2023 printed of its context was one request, with whatever it had cached. */
+Test(import_llama, process_times_of_a_server_of_2023) {
+    add("{\"message\":\"HTTP server listening\"}\n" PERF("llama_print_timings", "100.00", "100",
+                                                         "1000.00", "6000.00", "300", "50.00"));
+    num(0, "prompt_tok_s", 1000);
+    refused(0, "cache is not stated");
+    refused(1, "depth");
+}
+
+Test(import_llama, context_cut_while_it_generates) {
+    add("slot launch_slot_: id  0 | task 7 | processing task\n"
+        "slot update_slots: id  0 | task 7 | kv cache rm [0, end)\n"
+        "slot print_timing: id  0 | task 7 | \n"
+        "prompt eval time = 1000.00 ms / 1000 tokens ( 1.00 ms per token, 1000.00 tokens per "
+        "second)\n eval time = 100000.00 ms / 5000 tokens ( 20.00 ms per token, 50.00 tokens per "
+        "second)\nslot release: id  0 | task 7 | stop processing: n_past = 3100, truncated = 1\n");
+    cr_assert_eq(in.rows_n, 2);
+    num(0, "truncated", 1);
+    num(0, "gen_tok_s", 50);
+    refused(1, "truncated = 1");
+    cr_assert(noted(&in.warnings, "context was cut"));
 }
 
 Test(import_llama, shared_batched) {

@@ -139,6 +139,92 @@ Test(local, mlx_benchmark_two_runs_in_one_file) {
     cr_assert_eq(usable(), 3);
 }
 
+Test(local, mlx_averages_below_their_commands) {
+    add("$ mlx_lm.benchmark --model org/M-4bit -p 100 -g 40 -n 2 -b 1\n"
+        "Averages: prompt_tps=1000.000, generation_tps=50.000, peak_memory=4.074\n\n"
+        "$ mlx_lm benchmark --model org/M-4bit \\\n  --prompt-tokens=100 -g 40 -b 8\n"
+        "Averages: prompt_tps=2000.000, generation_tps=200.000, peak_memory=6.375\n",
+        "mlx_benchmark");
+    cr_assert_eq(in.errors.n, 0);
+    cr_assert_eq(in.records_n, 2);
+    cr_assert_str_eq(text(0, "model"), "org/M-4bit");
+    near(num(0, "batch"), 1);
+    near(num(1, "batch"), 8);
+    near(num(1, "prompt_tokens"), 100);
+    cr_assert(isnan(num(1, "trials")), "not printed: unknown, not 0");
+    cr_assert_eq(usable(), 4);
+    cr_assert_eq(in.rows[3].batch_n, 8);
+    near(in.rows[3].per_seq_tok_s, 25); /* 200 tok/s of eight */
+}
+
+Test(local, mlx_averages_before_and_after_a_change) {
+    add("mlx_lm.benchmark -m org/M -p 2048 -g 64\n\n"
+        "Pre: Averages: prompt_tps=400.000, generation_tps=80.000, peak_memory=61.3\n"
+        "Post: prompt_tps=600.000, generation_tps=81.000, peak_memory=23.5\n"
+        "batch 4: prompt_tps=700.000, generation_tps=99.000, peak_memory=23.5\n",
+        "mlx_benchmark");
+    cr_assert_eq(in.errors.n, 0);
+    cr_assert_eq(in.records_n, 3);
+    cr_assert_str_eq(text(0, "label"), "Pre");
+    cr_assert_str_eq(text(1, "label"), "Post");
+    near(num(1, "prompt_tok_s"), 600);
+    near(num(1, "batch"), 1); /* what the tool takes without -b */
+    cr_assert(isnan(num(2, "batch")), "the command's is contradicted by the label");
+    cr_assert(noted(&in.warnings, 5, "lengths are unknown"));
+    cr_assert_eq(usable(), 2, "decode agrees, two prefill rates of one length do not");
+}
+
+Test(local, mlx_averages_of_unknown_lengths) {
+    add("mlx_lm.benchmark is new\n"
+        "Averages: prompt_tps=400.000, generation_tps=80.000, peak_memory=61.3\n",
+        "mlx_benchmark");
+    near(num(0, "gen_tok_s"), 80);
+    cr_assert(isnan(num(0, "prompt_tokens")) && isnan(num(0, "batch")) && isnan(num(0, "trials")));
+    cr_assert_eq(in.rows_n, 0);
+}
+
+Test(local, ollama_in_a_list_and_without_counts) {
+    add("**Throughput**:\n- total duration:       5.6s\n- load duration:        100ms\n"
+        "- prompt eval count:    600 token(s)\n- prompt eval duration: 1.5s\n"
+        "- prompt eval rate:     400.00 tokens/s\n- eval count:           100 token(s)\n"
+        "- eval duration:        4s\n- eval rate:            25.00 tokens/s\n",
+        "ollama_verbose");
+    cr_assert_eq(usable(), 2);
+    near(num(0, "gen_s"), 4);
+    add("prompt eval rate:     1354.84 tokens/s\neval rate:            88.77 tokens/s\n",
+        "ollama_verbose");
+    near(num(0, "gen_tok_s"), 88.77);
+    cr_assert_eq(in.rows_n, 0);
+    cr_assert(noted(&in.warnings, 1, "without a number of tokens"));
+}
+
+Test(local, ollama_answers_within_an_object) {
+    add("{\n  \"host\": \"x\",\n  \"results\": [{\"model\": \"a\", \"prompt_eval_count\": 500, "
+        "\"prompt_eval_duration\": 1000000000, \"eval_count\": 100, \"eval_duration\": "
+        "4000000000},\n    {\"model\": \"b\", \"done\": false, \"eval_count\": 9, "
+        "\"eval_duration\": 5}],\n  \"last\": {\"model\": \"c\", \"eval_count\": 100, "
+        "\"eval_duration\": 2000000000}\n}\n",
+        "ollama_json");
+    cr_assert_eq(in.errors.n, 0);
+    cr_assert_eq(in.records_n, 2, "and a part of an answer");
+    cr_assert_str_eq(text(0, "model"), "a");
+    near(num(0, "gen_tok_s"), 25);
+    cr_assert_str_eq(text(1, "model"), "c");
+    near(num(1, "gen_tok_s"), 50);
+    cr_assert(isnan(num(1, "prompt_tokens")));
+}
+
+Test(local, ollama_json_below_its_request) {
+    add("curl http://localhost:11434/api/generate -d '{\"model\":\"m\",\"stream\":false}'\n"
+        "{\"model\":\"m\",\"done\":true,\"total_duration\":5000000000,\"load_duration\":0,"
+        "\"prompt_eval_count\":500,\"prompt_eval_duration\":1000000000,\"eval_count\":100,"
+        "\"eval_duration\":4000000000}\n",
+        "ollama_json");
+    cr_assert_eq(in.errors.n, 0, "the request is no lost answer");
+    near(num(0, "gen_tok_s"), 25);
+    cr_assert_eq(usable(), 2);
+}
+
 Test(local, mlx_generate_of_both_eras) {
     add("==========\nPrompt: Write a story\nOnce...\n==========\n"
         "Prompt: 64 tokens, 512.000 tokens-per-sec\nGeneration: 100 tokens, 25.500 tokens-per-sec\n"

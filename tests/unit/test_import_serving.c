@@ -148,6 +148,106 @@ Test(serving, tables_quoted_in_a_script_are_two_runs) {
     cr_assert_eq(in.records[1].line, 8);
 }
 
+Test(serving, table_in_a_log_with_remarks) {
+    add("Traffic request rate: 15.0 RPS.\n"
+        "10:00:01 pod/x ====== Serving Benchmark Result ======\n"
+        "10:00:01 pod/x Successful requests:         10        \n"
+        "10:00:02 pod/x Benchmark duration (s):      20.00     \n"
+        "10:00:02 pod/x Total input tokens:          1000      \n"
+        "10:00:02 pod/x Total generated tokens:      400       \n"
+        "10:00:02 pod/x Mean TTFT (ms):              30.87     \n"
+        "10:00:02 pod/x Median TTFT (ms):            27.44        <=====\n"
+        "10:00:02 pod/x Mean TPOT (ms):              40.00     \n"
+        "10:00:02 pod/x ==================\n",
+        "vllm_text");
+    cr_assert_eq(in.errors.n, 0);
+    cr_assert_eq(in.records_n, 1);
+    near(num(0, "request_rate"), 15);
+    near(num(0, "completed"), 10);
+    near(num(0, "median_ttft_ms"), 27.44);
+    near(num(0, "decode_tok_s_per_request"), 25);
+    add("====== Serving Benchmark Result ======\nSuccessful requests:         10\n"
+        "Benchmark duration (s):      20.00\nMean TTFT (ms):              0.5   s\n"
+        "Median TTFT (ms):            27.44      28.50\n==================\n",
+        "vllm_text");
+    cr_assert(noted(&in.errors, 4, "expected a finite number"), "another unit is no remark");
+    cr_assert(noted(&in.errors, 5, "expected a finite number"), "a second value neither");
+}
+
+Test(serving, vllm_text_of_the_first_versions) {
+#define EARLY(n, mean)                                                                             \
+    "Successful requests: " n "\nBenchmark duration: 250.000000 s\nTotal input tokens: 215000\n"   \
+    "Total generated tokens: 197000\nRequest throughput: 4.00 requests/s\n"                        \
+    "Input token throughput: 860.00 tokens/s\nOutput token throughput: 788.00 tokens/s\n"          \
+    "Mean TTFT: 45.52 ms\nMean TPOT: " mean "\nMedian TPOT: 20.52 ms\n"
+    add("Traffic request rate: 4.0\n" EARLY("1000", "20.00 ms") EARLY("1001", "25.00 ms"),
+        "vllm_text");
+    cr_assert_eq(in.errors.n, 0);
+    cr_assert_eq(in.warnings.n, 0, "nothing is cut off");
+    cr_assert_eq(in.records_n, 2);
+    near(num(0, "duration_s"), 250);
+    near(num(0, "mean_ttft_ms"), 45.52);
+    near(num(0, "output_tok_s_aggregate"), 788);
+    near(num(0, "decode_tok_s_per_request"), 50);
+    near(num(1, "decode_tok_s_per_request"), 40);
+    add(EARLY("1000", "0.02 s"), "vllm_text");
+    cr_assert(noted(&in.errors, 9, "expected a finite number"), "seconds are no milliseconds");
+    add(EARLY("1000", "20.00"), "vllm_text");
+    cr_assert(noted(&in.errors, 9, "expected a finite number"), "no unit at all");
+    add("====== Serving Benchmark Result ======\nSuccessful requests:         10\n"
+        "Benchmark duration (s):      20.00\nMean TTFT (ms):              30.87\n"
+        "==================\nStartup latency: 5 s\nMean TTFT: 99.00 ms\n"
+        "Request throughput: 7 req/s\n",
+        "vllm_text");
+    cr_assert_eq(in.errors.n, 0, "other lines of a log");
+    cr_assert_eq(in.records_n, 1);
+    near(num(0, "mean_ttft_ms"), 30.87);
+#undef EARLY
+}
+
+/* A mean that is whole by chance */
+Test(serving, lists_of_lengths_that_differ_are_of_no_one_context) {
+    static const char *const IN[] = {"[1024, 1024]", "[48, 2000]", "[1024, 1024]"},
+                             *const OUT[] = {"[256, 256]", "[256, 256]", "[12, 500]"};
+    for (size_t i = 0; i < 3; i++) {
+        add(arena_printf(mem,
+                         "{\"backend\":\"vllm\",\"max_concurrency\":1,\"duration\":20.0,"
+                         "\"completed\":2,\"total_input_tokens\":2048,\"total_output_tokens\":512,"
+                         "\"output_throughput\":25.6,\"request_throughput\":0.1,"
+                         "\"mean_ttft_ms\":200.0,\"mean_tpot_ms\":40.0,"
+                         "\"input_lens\":%s,\"output_lens\":%s}\n",
+                         IN[i], OUT[i]),
+            "vllm_json");
+        cr_assert_eq(in.errors.n, 0);
+        near(row_of(IMPORT_DECODE)->tok_s, 25);
+        cr_assert_eq(usable(), i == 0);
+        if (i) cr_assert(strstr(row_of(IMPORT_DECODE)->refused, "different lengths"));
+    }
+}
+
+Test(serving, arguments_of_sglang_name_the_model) {
+    add("benchmark_args=Namespace(backend='sglang', base_url=None, model='org/M', x=1)\n"
+        "====== Serving Benchmark Result ======\nBackend: sglang\n"
+        "Successful requests:                 10\nBenchmark duration (s):  20.00\n"
+        "Total generated tokens (retokenized):    90\n==================\n",
+        "sglang_text");
+    cr_assert_str_eq(text(0, "model"), "org/M");
+}
+
+Test(serving, embeddings_have_no_time_to_a_token) {
+    add("{\"backend\":\"openai-embeddings\",\"model_id\":\"e\",\"request_rate\":\"inf\","
+        "\"max_concurrency\":null,\"duration\":12.5,\"completed\":1000,\"failed\":0,"
+        "\"total_input_tokens\":1024000,\"request_throughput\":80.0,"
+        "\"total_token_throughput\":81920.0,\"mean_e2el_ms\":6250.1,\"p99_e2el_ms\":12000.3}\n",
+        "vllm_json");
+    cr_assert_eq(in.errors.n, 0);
+    near(num(0, "input_tokens_per_request"), 1024);
+    near(num(0, "mean_e2el_ms"), 6250.1);
+    cr_assert(isnan(num(0, "output_tokens")) && isnan(num(0, "decode_tok_s_per_request")));
+    cr_assert_eq(usable(), 0);
+    for (size_t i = 0; i < in.warnings.n; i++) cr_assert_not(strstr(in.warnings.v[i].what, "nan"));
+}
+
 Test(serving, a_label_twice_with_two_values) {
     add(TABLE("Total generated tokens:                  600       \n"), "vllm_text");
     cr_assert(noted(&in.errors, 7, "neither is used"));
@@ -228,6 +328,26 @@ Test(serving, guidellm_json_of_older_releases) {
     cr_assert(noted(&in.warnings, 1, "1 requests failed"));
     cr_assert(noted(&in.warnings, 1, "2 requests did not end"));
     cr_assert(noted(&in.errors, 1, "has no metrics"));
+}
+
+/* 512.3 times 30 in binary */
+Test(serving, guidellm_sums_that_are_a_mean_times_a_count) {
+    static const char *const SUMS[] = {"15368.999999999998", "15368.5"};
+    for (size_t i = 0; i < 2; i++) {
+        add(arena_printf(
+                mem,
+                "{\"benchmarks\": [{\"type_\": \"generative_benchmark\", \"scheduler\": "
+                "{\"strategy\": {\"type_\": \"synchronous\"}}, \"request_totals\": "
+                "{\"successful\": 30, \"errored\": 0, \"incomplete\": 0}, \"duration\": 60, "
+                "\"metrics\": {\"prompt_token_count\": " STAT(
+                    "512.3", "%s") ", "
+                                   "\"output_token_count\": " STAT("8", "240") "}}]}",
+                SUMS[i]),
+            "guidellm_json");
+        if (i == 0) near(num(0, "input_tokens"), 15369);
+        if (i == 0) near(num(0, "output_tok_s_aggregate"), 4);
+        cr_assert_eq(in.errors.n, i, "half a token is none");
+    }
 }
 
 #define THEN_INFO                                                                                  \
