@@ -7,7 +7,7 @@ set datafile separator "\t"
 set datafile missing "NaN"
 
 picture_px_x = 1200
-picture_px_y = 880
+if (!exists("picture_px_y")) picture_px_y = 880
 if (strlen(picture) > 4 && picture[strlen(picture)-3:] eq ".png") {
     set terminal pngcairo noenhanced size picture_px_x,picture_px_y font "DejaVu Sans,14" background rgb "white"
 } else {

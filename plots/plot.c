@@ -29,10 +29,9 @@ static const char *ending(const char *path) {
     return strcmp(end, ".svg") == 0 || strcmp(end, ".png") == 0 ? end : NULL;
 }
 
-err_code plot_check_path(const char *path, err *e) {
+err_code plot_check_path(const char *option, const char *path, err *e) {
     if (ending(path)) return OK;
-    return err_set(e, E_USAGE, "--plot", "found \"%s\", expected a file name in .svg or .png",
-                   path);
+    return err_set(e, E_USAGE, option, "found \"%s\", expected a file name in .svg or .png", path);
 }
 
 static char *joined(const char *a, const char *b, const char *c) {
@@ -155,7 +154,7 @@ static err_code run_gnuplot(const char *script, const workplace *w, err *e) {
 
 err_code plot_run(const char *script, const char *tsv, size_t len, const char *path, err *e) {
     workplace w = {0};
-    if (plot_check_path(path, e)) return e->code;
+    if (plot_check_path("--plot", path, e)) return e->code;
     if (open_workplace(path, &w, e) && file_write(w.data, tsv, len, e) == OK &&
         run_gnuplot(script, &w, e) == OK && rename(w.picture, path) != 0)
         err_set(e, E_IO, path, "cannot be written: %s", strerror(errno));

@@ -174,13 +174,9 @@ static int exit_code(const sweep_point *points, size_t n, bool strict) {
     return engine_broken || (strict && broken) ? 1 : 0;
 }
 
-typedef struct texts {
-    buf report, events, tsv; /* the last two may be empty: not asked for */
-} texts;
-
 /* No target may be an input, and all are looked at before the first is written. */
-static err_code write_out(const opts *o, const scenario *s, const card_library *lib, const texts *t,
-                          err *e) {
+static err_code write_out(const opts *o, const scenario *s, const card_library *lib, const buf *out,
+                          const trace_texts *t, arena *mem, err *e) {
     enum { INPUTS_MAX = 2 + 2 * SCENARIO_ARMS_MAX };
     const char *inputs[INPUTS_MAX];
     size_t n = 0;
@@ -193,14 +189,12 @@ static err_code write_out(const opts *o, const scenario *s, const card_library *
     }
     if (cli_target_check(o, "output", lib, inputs, n, e) ||
         cli_target_check(o, "trace-events", lib, inputs, n, e) ||
-        cli_target_check(o, "timeline-tsv", lib, inputs, n, e))
+        cli_target_check(o, "timeline-tsv", lib, inputs, n, e) ||
+        cli_target_check(o, "timeline-plot", lib, inputs, n, e))
         return e->code;
     /* the report last: standard output stays empty when a file cannot be written */
-    if (t->events.len && file_write(opts_get(o, "trace-events"), t->events.s, t->events.len, e))
-        return e->code;
-    if (t->tsv.len && file_write(opts_get(o, "timeline-tsv"), t->tsv.s, t->tsv.len, e))
-        return e->code;
-    return cli_output(o, &t->report, lib, inputs, n, e);
+    if (trace_files_write(o, t, mem, e)) return e->code;
+    return cli_output(o, out, lib, inputs, n, e);
 }
 
 static err_code check_packet_options(const opts *o, bool sweep, err *e) {
@@ -255,24 +249,22 @@ static err_code write_packet(const opts *o, const projection *p, const buf *resu
 static err_code report(const opts *o, const scenario *s, const card_library *lib,
                        const sweep_point *points, report_format f, span_window w, arena *mem,
                        int *code, err *e) {
-    texts t;
-    buf_init(&t.report);
-    buf_init(&t.events);
-    buf_init(&t.tsv);
+    buf out;
+    trace_texts t;
+    buf_init(&out);
+    trace_texts_init(&t);
     bool sweep = is_sweep(o, s);
     if (sweep)
-        report_sweep(s, points, f, mem, &t.report);
+        report_sweep(s, points, f, mem, &out);
     else
-        report_project(points[0].p, points[0].rules, f, mem, &t.report);
+        report_project(points[0].p, points[0].rules, f, mem, &out);
     const projection *last = points[sweep ? s->sweep_n - 1 : 0].p;
-    if (opts_has(o, "explain-assumptions")) (void)report_explain(last, mem, &t.report, e);
-    if (!e->code) (void)trace_files_compose(o, last, w, mem, &t.events, &t.tsv, e);
-    if (!e->code) (void)write_out(o, s, lib, &t, e);
-    if (!e->code && opts_has(o, "packet"))
-        (void)write_packet(o, points[0].p, &t.report, mem, code, e);
-    buf_done(&t.report);
-    buf_done(&t.events);
-    buf_done(&t.tsv);
+    if (opts_has(o, "explain-assumptions")) (void)report_explain(last, mem, &out, e);
+    if (!e->code) (void)trace_files_compose(o, last, w, mem, &t, e);
+    if (!e->code) (void)write_out(o, s, lib, &out, &t, mem, e);
+    if (!e->code && opts_has(o, "packet")) (void)write_packet(o, points[0].p, &out, mem, code, e);
+    buf_done(&out);
+    trace_texts_done(&t);
     return e->code;
 }
 

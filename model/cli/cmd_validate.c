@@ -45,7 +45,7 @@ static err_code load_cards(const opts *o, card_library *lib, arena *mem, const c
 
 static err_code check_plot(const opts *o, err *e) {
     const char *path = opts_get(o, "plot"), *output = opts_get(o, "output");
-    if (!path || plot_check_path(path, e)) return e->code;
+    if (!path || plot_check_path("--plot", path, e)) return e->code;
     if (output && (strcmp(path, output) == 0 || file_same(path, output)))
         return err_set(e, E_USAGE, "--plot", "found %s, which --output names too", path);
     return OK;

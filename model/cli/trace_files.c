@@ -1,6 +1,7 @@
 #include "cli/trace_files.h"
 
 #include "base/file.h"
+#include "plots/plot.h"
 #include "report_trace.h"
 
 #include <string.h>
@@ -38,46 +39,96 @@ static bool same_target(const char *a, const char *b) {
     return a && b && (strcmp(a, b) == 0 || file_same(a, b));
 }
 
+static const char *const FILES[] = {"trace-events", "timeline-tsv", "timeline-plot", "output",
+                                    "packet"};
+static const char *const OPTIONS[] = {"--trace-events", "--timeline-tsv", "--timeline-plot"};
+enum { FILES_N = sizeof FILES / sizeof *FILES, OWN_N = sizeof OPTIONS / sizeof *OPTIONS };
+
+static const char *first_given(const opts *o) {
+    for (size_t i = 0; i < OWN_N; i++)
+        if (opts_has(o, FILES[i])) return OPTIONS[i];
+    return NULL;
+}
+
 err_code trace_files_check(const opts *o, bool sweep, span_window *w, err *e) {
-    static const char *const FILES[] = {"trace-events", "timeline-tsv", "output", "packet"};
-    enum { FILES_N = sizeof FILES / sizeof *FILES, OWN_N = 2 };
-    const char *window = opts_get(o, "trace-window");
-    bool any = opts_has(o, FILES[0]) || opts_has(o, FILES[1]);
+    const char *window = opts_get(o, "trace-window"), *any = first_given(o);
     *w = TRACE_ALL;
     if (window && !any)
         return err_set(e, E_USAGE, "--trace-window",
-                       "found no --trace-events FILE or --timeline-tsv FILE, expected one beside "
-                       "it");
+                       "found no --trace-events, --timeline-tsv or --timeline-plot FILE, expected "
+                       "one beside it");
     if (window && !read_window(window, w))
         return err_set(e, E_USAGE, "--trace-window",
                        "found \"%s\", expected FROM:TO in seconds, FROM before TO, such as 0:12.5",
                        window);
     if (any && sweep)
-        return err_set(e, E_USAGE, opts_has(o, FILES[0]) ? "--trace-events" : "--timeline-tsv",
-                       "the scenario has a sweep: --set one of its values");
+        return err_set(e, E_USAGE, any, "the scenario has a sweep: --set one of its values");
     for (size_t i = 0; i < OWN_N; i++) {
         const char *path = opts_get(o, FILES[i]);
         if (path && (path[0] == '\0' || strcmp(path, "-") == 0))
-            return err_set(e, E_USAGE, i ? "--timeline-tsv" : "--trace-events",
-                           "found \"%s\", expected a file", path);
+            return err_set(e, E_USAGE, OPTIONS[i], "found \"%s\", expected a file", path);
         for (size_t j = i + 1; j < FILES_N; j++)
             if (same_target(path, opts_get(o, FILES[j])))
-                return err_set(e, E_USAGE, i ? "--timeline-tsv" : "--trace-events",
+                return err_set(e, E_USAGE, OPTIONS[i],
                                "%s is also the file of --%s, expected another one", path, FILES[j]);
     }
-    return OK;
+    const char *picture = opts_get(o, "timeline-plot");
+    return picture ? plot_check_path("--timeline-plot", picture, e) : OK;
+}
+
+/* The rows of at most `most_n` spans. */
+static err_code compose_rows(const projection *p, span_window w, int64_t most_n, arena *mem,
+                             buf *out, err *e) {
+    trace t;
+    trace_options how = {.window = w, .most_n = most_n, .rows_only = true};
+    if (trace_new(p, how, mem, &t, e) == OK) report_timeline_tsv(&t, out);
+    trace_done(&t);
+    return e->code;
+}
+
+/* The table has two lines of heading. */
+static bool has_rows(const buf *table) {
+    const char *end = strchr(table->s, '\n');
+    end = end ? strchr(end + 1, '\n') : NULL;
+    return end && end[1];
 }
 
 err_code trace_files_compose(const opts *o, const projection *p, span_window w, arena *mem,
-                             buf *events, buf *tsv, err *e) {
-    trace t;
-    trace_options how = {
-        .window = w, .most_n = TRACE_EVENTS_MAX, .rows_only = !opts_has(o, "trace-events")};
-    if (!opts_has(o, "trace-events") && !opts_has(o, "timeline-tsv")) return OK;
-    if (trace_new(p, how, mem, &t, e) == OK) {
-        if (opts_has(o, "trace-events")) report_trace_events(&t, events);
-        if (opts_has(o, "timeline-tsv")) report_timeline_tsv(&t, tsv);
+                             trace_texts *out, err *e) {
+    if (opts_has(o, "trace-events")) {
+        trace t;
+        trace_options how = {.window = w, .most_n = TRACE_EVENTS_MAX};
+        if (trace_new(p, how, mem, &t, e) == OK) report_trace_events(&t, &out->events);
+        trace_done(&t);
     }
-    trace_done(&t);
-    return e->code;
+    if (!e->code && opts_has(o, "timeline-tsv"))
+        (void)compose_rows(p, w, TRACE_EVENTS_MAX, mem, &out->tsv, e);
+    if (e->code || !opts_has(o, "timeline-plot")) return e->code;
+    if (compose_rows(p, w, TRACE_PLOT_SPANS_MAX, mem, &out->plotted, e)) return e->code;
+    if (!has_rows(&out->plotted))
+        return err_set(e, E_REFUSED, "--timeline-plot", "nothing happens in the window");
+    return OK;
+}
+
+err_code trace_files_write(const opts *o, const trace_texts *t, arena *mem, err *e) {
+    if (t->events.len && file_write(opts_get(o, "trace-events"), t->events.s, t->events.len, e))
+        return e->code;
+    if (t->tsv.len && file_write(opts_get(o, "timeline-tsv"), t->tsv.s, t->tsv.len, e))
+        return e->code;
+    if (t->plotted.len)
+        return plot_run(cli_data_path("plots/timeline.gp", mem), t->plotted.s, t->plotted.len,
+                        opts_get(o, "timeline-plot"), e);
+    return OK;
+}
+
+void trace_texts_init(trace_texts *t) {
+    buf_init(&t->events);
+    buf_init(&t->tsv);
+    buf_init(&t->plotted);
+}
+
+void trace_texts_done(trace_texts *t) {
+    buf_done(&t->events);
+    buf_done(&t->tsv);
+    buf_done(&t->plotted);
 }

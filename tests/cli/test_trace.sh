@@ -1,5 +1,5 @@
 #!/bin/sh
-# `ratecast project --trace-events --timeline-tsv --trace-window` from the outside. Expected values come from the
+# `ratecast project --trace-events --timeline-tsv --timeline-plot --trace-window` from the outside. Expected values come from the
 # result of the same run, from a session drawn by hand, and from what the format asks for (M, X, s and f events).
 # RATECAST: the program, REPO: the source folder.
 # shellcheck source=tests/cli/support.sh
@@ -121,6 +121,54 @@ refused "one file for both" --trace-events --timeline-tsv another
 echo good >kept
 run project mine.json --timeline-tsv kept --set workload.K=0
 is "a failing run leaves the file" grep -qx good kept
+
+# ---- picture: a stand-in for gnuplot, called as SCRIPT DATA PICTURE behind -d -c ----
+
+plot() { run project mine.json --timeline-plot "$@"; }
+mkdir fake
+gnuplot_is() { # SCRIPT
+    printf '#!/bin/sh\n%s\n' "$1" >fake/gnuplot
+    chmod +x fake/gnuplot
+}
+usual_path=$PATH
+PATH=$T/fake:$PATH
+# shellcheck disable=SC2016 # the stand-in expands them
+gnuplot_is 'cp "$4" seen.tsv; echo picture >"$5"'
+plot session.svg --timeline-tsv rows.tsv
+is "picture: exit 0" test $code -eq 0
+is "picture: drawn" grep -qx picture session.svg
+is "picture: of the table that --timeline-tsv writes" cmp seen.tsv rows.tsv
+is "picture: the report as well" grep -q 'llama.cpp' out
+gnuplot_is 'exit 3'
+plot session.svg
+is "picture, gnuplot fails: exit 4" test $code -eq 4
+is "picture, gnuplot fails: the old one stands" grep -qx picture session.svg
+is "picture, gnuplot fails: no report" test ! -s out
+PATH=$usual_path
+plot session.pdf
+refused "picture of another format" --timeline-plot '.svg or .png'
+plot session.svg -o session.svg
+refused "picture over the report" session.svg another
+cp mine.json mine.svg
+run project mine.svg --timeline-plot mine.svg
+refused "picture onto the scenario" mine.svg input
+plot none.svg --trace-window 100000:100001
+refused "picture of a window behind the session" --timeline-plot 'nothing happens'
+# The picture that gnuplot draws is looked at by people; here: it accepts every session, and draws what there is.
+if command -v gnuplot >/dev/null; then
+    for file in head_to_head_4k head_to_head_20k llama_server_h200; do
+        run project "$S/$file.json" --timeline-plot $file.svg
+        is "picture of $file: exit 0" test $code -eq 0
+    done
+    plot part.svg --trace-window 100:200 --arm fak-native
+    is "picture of a window: exit 0" test $code -eq 0
+    is "picture: its axis" grep -q 'seconds since the session began' part.svg
+    is "picture: says what it is" grep -q 'modeled projection' part.svg
+    is "picture: the device's row" grep -q '>device<' part.svg
+    is "picture: one arm" sh -c 'grep -q ">fak-native<" part.svg && ! grep -q ">llama.cpp<" part.svg'
+else
+    echo "SKIPPED: no gnuplot, no picture drawn"
+fi
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
