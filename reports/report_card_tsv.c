@@ -59,9 +59,10 @@ static size_t pick_series(const phase *p, arena *mem, int64_t out[SERIES_MAX]) {
     return want;
 }
 
+/* 0: there is no curve. */
 static double curve_s(const phase *p, int64_t context_tok, int64_t x) {
     if (p->prefill) return prefill_curve_s(p->prefill, x, context_tok);
-    if (!p->decode) return NAN;
+    if (!p->decode) return 0;
     return decode_curve_point_s(p->decode, p->c,
                                 &(decode_point){.batch_n = x, .context_tok = context_tok});
 }
