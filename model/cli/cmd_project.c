@@ -4,6 +4,7 @@
 #include "report_explain.h"
 #include "report_packet.h"
 #include "report_project.h"
+#include "report_sweep_tsv.h"
 
 #include "base/jsonw.h"
 
@@ -30,6 +31,7 @@ static const opt_spec OPTS[] = {
      "also write an agentic-comparison packet; goes with --json -o and --packet-identity", false},
     {"packet-identity", 0, "FILE",
      "a packet that says what no projection knows: time, host, revisions, digests, quality", false},
+    {"plot", 0, "FILE", "also draw a sweep: .svg or .png, by gnuplot", false},
     OPTS_TRACE,
     {"explain-assumptions", 0, NULL,
      "say what each assumption means and what 10 % more of it would change", false},
@@ -190,7 +192,8 @@ static err_code write_out(const opts *o, const scenario *s, const card_library *
     if (cli_target_check(o, "output", lib, inputs, n, e) ||
         cli_target_check(o, "trace-events", lib, inputs, n, e) ||
         cli_target_check(o, "timeline-tsv", lib, inputs, n, e) ||
-        cli_target_check(o, "timeline-plot", lib, inputs, n, e))
+        cli_target_check(o, "timeline-plot", lib, inputs, n, e) ||
+        cli_target_check(o, "plot", lib, inputs, n, e))
         return e->code;
     /* the report last: standard output stays empty when a file cannot be written */
     if (trace_files_write(o, t, mem, e)) return e->code;
@@ -258,6 +261,7 @@ static err_code report(const opts *o, const scenario *s, const card_library *lib
         report_sweep(s, points, f, mem, &out);
     else
         report_project(points[0].p, points[0].rules, f, mem, &out);
+    if (opts_has(o, "plot")) report_sweep_tsv(s, points, &t.sweep);
     const projection *last = points[sweep ? s->sweep_n - 1 : 0].p;
     if (opts_has(o, "explain-assumptions")) (void)report_explain(last, mem, &out, e);
     if (!e->code) (void)trace_files_compose(o, last, w, mem, &t, e);

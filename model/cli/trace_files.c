@@ -72,7 +72,15 @@ err_code trace_files_check(const opts *o, bool sweep, span_window *w, err *e) {
                 return err_set(e, E_USAGE, OPTIONS[i],
                                "%s is also the file of --%s, expected another one", path, FILES[j]);
     }
-    const char *picture = opts_get(o, "timeline-plot");
+    const char *picture = opts_get(o, "plot");
+    if (picture && !sweep)
+        return err_set(e, E_USAGE, "--plot",
+                       "found a scenario without a sweep, or with its value set; --timeline-plot "
+                       "draws one session");
+    if (picture && plot_check_path("--plot", picture, e)) return e->code;
+    if (same_target(picture, opts_get(o, "output")))
+        return err_set(e, E_USAGE, "--plot", "found %s, which --output names too", picture);
+    picture = opts_get(o, "timeline-plot");
     return picture ? plot_check_path("--timeline-plot", picture, e) : OK;
 }
 
@@ -115,6 +123,9 @@ err_code trace_files_write(const opts *o, const trace_texts *t, arena *mem, err 
         return e->code;
     if (t->tsv.len && file_write(opts_get(o, "timeline-tsv"), t->tsv.s, t->tsv.len, e))
         return e->code;
+    if (t->sweep.len && plot_run(cli_data_path("plots/sweep.gp", mem), t->sweep.s, t->sweep.len,
+                                 opts_get(o, "plot"), e))
+        return e->code;
     if (t->plotted.len)
         return plot_run(cli_data_path("plots/timeline.gp", mem), t->plotted.s, t->plotted.len,
                         opts_get(o, "timeline-plot"), e);
@@ -125,10 +136,12 @@ void trace_texts_init(trace_texts *t) {
     buf_init(&t->events);
     buf_init(&t->tsv);
     buf_init(&t->plotted);
+    buf_init(&t->sweep);
 }
 
 void trace_texts_done(trace_texts *t) {
     buf_done(&t->events);
     buf_done(&t->tsv);
     buf_done(&t->plotted);
+    buf_done(&t->sweep);
 }

@@ -1,0 +1,39 @@
+#include "report_sweep_tsv.h"
+
+#include "metric.h"
+
+static void cell(const projection *p, const arm_result *r, const char *metric, double per,
+                 buf *out) {
+    double v;
+    buf_add(out, "\t");
+    if (metric_get(p, r, metric, &v)) buf_addf(out, "%.9g", v * per);
+}
+
+void report_sweep_tsv(const scenario *s, const sweep_point *points, buf *out) {
+    const double mib = 1024 * 1024;
+    const projection *first = points[0].p;
+    buf_addf(out, "# [MODELED PROJECTION] %s\t%s\t", s->id, s->sweep_path);
+    if (s->memory_budget_bytes > 0)
+        buf_addf(out, "%.9g", (double)s->memory_budget_bytes / mib);
+    else
+        buf_add(out, "-");
+    buf_addf(out, "\t%s\n", first->arms[first->baseline].arm->name);
+    buf_add(out, "value\tarm\twall_s\tspeedup\tttft_cold_p50_ms\tttft_warm_p50_ms\tpeak_"
+                 "mib\textrapolated\n");
+    for (size_t i = 0; i < s->sweep_n; i++) {
+        const projection *p = points[i].p;
+        for (size_t a = 0; a < p->arms_n; a++) {
+            const arm_result *r = &p->arms[a];
+            buf_addf(out, "%s\t%s", s->sweep_values[i], r->arm->name);
+            cell(p, r, "wall_s", 1, out);
+            buf_add(out, "\t");
+            if (r->sim.wall_ns > 0)
+                buf_addf(out, "%.9g",
+                         (double)p->arms[p->baseline].sim.wall_ns / (double)r->sim.wall_ns);
+            cell(p, r, "ttft_cold_p50_s", 1e3, out);
+            cell(p, r, "ttft_warm_p50_s", 1e3, out);
+            cell(p, r, "peak_bytes", 1 / mib, out);
+            buf_addf(out, "\t%d\n", r->extrapolations_n > 0);
+        }
+    }
+}
