@@ -84,16 +84,6 @@ err_code trace_files_check(const opts *o, bool sweep, span_window *w, err *e) {
     return picture ? plot_check_path("--timeline-plot", picture, e) : OK;
 }
 
-/* The rows of at most `most_n` spans. */
-static err_code compose_rows(const projection *p, span_window w, int64_t most_n, arena *mem,
-                             buf *out, err *e) {
-    trace t;
-    trace_options how = {.window = w, .most_n = most_n, .rows_only = true};
-    if (trace_new(p, how, mem, &t, e) == OK) report_timeline_tsv(&t, out);
-    trace_done(&t);
-    return e->code;
-}
-
 /* The table has two lines of heading. */
 static bool has_rows(const buf *table) {
     const char *end = strchr(table->s, '\n');
@@ -103,19 +93,23 @@ static bool has_rows(const buf *table) {
 
 err_code trace_files_compose(const opts *o, const projection *p, span_window w, arena *mem,
                              trace_texts *out, err *e) {
-    if (opts_has(o, "trace-events")) {
-        trace t;
-        trace_options how = {.window = w, .most_n = TRACE_EVENTS_MAX};
-        if (trace_new(p, how, mem, &t, e) == OK) report_trace_events(&t, &out->events);
+    bool events = opts_has(o, "trace-events"), tsv = opts_has(o, "timeline-tsv");
+    trace t;
+    if (events || tsv) {
+        trace_options how = {.window = w, .most_n = TRACE_EVENTS_MAX, .rows_only = !events};
+        if (trace_new(p, how, mem, &t, e) == OK) {
+            if (events) report_trace_events(&t, &out->events);
+            if (tsv) report_timeline_tsv(&t, &out->tsv);
+        }
         trace_done(&t);
     }
-    if (!e->code && opts_has(o, "timeline-tsv"))
-        (void)compose_rows(p, w, TRACE_EVENTS_MAX, mem, &out->tsv, e);
     if (e->code || !opts_has(o, "timeline-plot")) return e->code;
-    if (compose_rows(p, w, TRACE_PLOT_SPANS_MAX, mem, &out->plotted, e)) return e->code;
-    if (!has_rows(&out->plotted))
+    trace_options drawn = {.window = w, .most_n = TRACE_PLOT_SPANS_MAX, .rows_only = true};
+    if (trace_new(p, drawn, mem, &t, e) == OK) report_timeline_tsv(&t, &out->plotted);
+    trace_done(&t);
+    if (!e->code && !has_rows(&out->plotted))
         return err_set(e, E_REFUSED, "--timeline-plot", "nothing happens in the window");
-    return OK;
+    return e->code;
 }
 
 err_code trace_files_write(const opts *o, const trace_texts *t, arena *mem, err *e) {
