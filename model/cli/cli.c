@@ -1,6 +1,7 @@
 #include "cli/cli.h"
 
 #include "base/file.h"
+#include "plots/plot.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,5 +85,17 @@ err_code cli_cards(const parsed_opt *given, size_t front_n, card_library *lib, a
     for (size_t i = 0; i < given->n; i++)
         if (card_find(lib, given->value[i], NULL, mem, &cards[front_n + i], e)) return e->code;
     *out = cards;
+    return OK;
+}
+
+bool cli_same_target(const char *a, const char *b) {
+    return a && b && (strcmp(a, b) == 0 || file_same(a, b));
+}
+
+err_code cli_plot_check(const opts *o, err *e) {
+    const char *path = opts_get(o, "plot");
+    if (!path || plot_check_path("--plot", path, e)) return e->code;
+    if (cli_same_target(path, opts_get(o, "output")))
+        return err_set(e, E_USAGE, "--plot", "found %s, which --output names too", path);
     return OK;
 }

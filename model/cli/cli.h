@@ -29,6 +29,11 @@ extern const command CMD_PROJECT, CMD_CHECK, CMD_SHOW, CMD_CARDS, CMD_FIGURES, C
             "folder of rate cards (default: $RATECAST_RATES, ./rates, the shipped cards)", false   \
     }
 
+/* Both given, and the same file. */
+bool cli_same_target(const char *a, const char *b);
+/* E_USAGE: the file of --plot is neither .svg nor .png, or is the one of --output. */
+MUST_USE err_code cli_plot_check(const opts *o, err *e);
+
 /* Prints "ratecast: place: what" and returns the exit code. */
 int cli_fail(const err *e);
 /* The card library for --rates and the environment. */

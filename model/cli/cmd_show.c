@@ -1,10 +1,7 @@
-#include "base/file.h"
 #include "cli/cli.h"
 #include "plots/plot.h"
 #include "report_card.h"
 #include "report_card_tsv.h"
-
-#include <string.h>
 
 static const opt_spec OPTS[] = {
     OPT_JSON,
@@ -15,13 +12,9 @@ static const opt_spec OPTS[] = {
     OPT_HELP};
 
 static err_code check_options(const opts *o, err *e) {
-    const char *picture = opts_get(o, "plot"), *output = opts_get(o, "output");
     if (opts_has(o, "json") && opts_has(o, "tsv"))
         return err_set(e, E_USAGE, "show", "--json and --tsv exclude each other");
-    if (!picture || plot_check_path("--plot", picture, e)) return e->code;
-    if (output && (strcmp(picture, output) == 0 || file_same(picture, output)))
-        return err_set(e, E_USAGE, "--plot", "found %s, which --output names too", picture);
-    return OK;
+    return cli_plot_check(o, e);
 }
 
 static err_code draw(const opts *o, card_library *lib, const card *c, arena *mem, err *e) {

@@ -1,4 +1,3 @@
-#include "base/file.h"
 #include "calib/score.h"
 #include "cli/cli.h"
 #include "plots/plot.h"
@@ -43,14 +42,6 @@ static err_code load_cards(const opts *o, card_library *lib, arena *mem, const c
     return cli_cards(given, 0, lib, mem, out, e);
 }
 
-static err_code check_plot(const opts *o, err *e) {
-    const char *path = opts_get(o, "plot"), *output = opts_get(o, "output");
-    if (!path || plot_check_path("--plot", path, e)) return e->code;
-    if (output && (strcmp(path, output) == 0 || file_same(path, output)))
-        return err_set(e, E_USAGE, "--plot", "found %s, which --output names too", path);
-    return OK;
-}
-
 static err_code draw(const char *path, const score *s, arena *mem, err *e) {
     if (s->wall.n == 0)
         return err_set(
@@ -77,7 +68,7 @@ static err_code validate(const opts *o, card_library *lib, arena *mem, err *e) {
     witness w;
     replay *all = NULL;
     score s;
-    if (check_format(o, e) || check_plot(o, e) || pick_use(o, &use, e) ||
+    if (check_format(o, e) || cli_plot_check(o, e) || pick_use(o, &use, e) ||
         load_cards(o, lib, mem, &cards, &n, e) || witness_load(o->operands[0], mem, &w, e) ||
         replay_set(&w, cards, n, opts_has(o, "summaries"), mem, &all, e) ||
         score_runs(all, w.n, use, mem, &s, e))

@@ -35,10 +35,6 @@ static bool read_window(const char *s, span_window *w) {
            read_seconds(colon + 1, strlen(colon + 1), &w->to_ns) && w->from_ns < w->to_ns;
 }
 
-static bool same_target(const char *a, const char *b) {
-    return a && b && (strcmp(a, b) == 0 || file_same(a, b));
-}
-
 static const char *const FILES[] = {"trace-events", "timeline-tsv", "timeline-plot", "output",
                                     "packet"};
 static const char *const OPTIONS[] = {"--trace-events", "--timeline-tsv", "--timeline-plot"};
@@ -68,7 +64,7 @@ err_code trace_files_check(const opts *o, bool sweep, span_window *w, err *e) {
         if (path && (path[0] == '\0' || strcmp(path, "-") == 0))
             return err_set(e, E_USAGE, OPTIONS[i], "found \"%s\", expected a file", path);
         for (size_t j = i + 1; j < FILES_N; j++)
-            if (same_target(path, opts_get(o, FILES[j])))
+            if (cli_same_target(path, opts_get(o, FILES[j])))
                 return err_set(e, E_USAGE, OPTIONS[i],
                                "%s is also the file of --%s, expected another one", path, FILES[j]);
     }
@@ -77,9 +73,7 @@ err_code trace_files_check(const opts *o, bool sweep, span_window *w, err *e) {
         return err_set(e, E_USAGE, "--plot",
                        "found a scenario without a sweep, or with its value set; --timeline-plot "
                        "draws one session");
-    if (picture && plot_check_path("--plot", picture, e)) return e->code;
-    if (same_target(picture, opts_get(o, "output")))
-        return err_set(e, E_USAGE, "--plot", "found %s, which --output names too", picture);
+    if (cli_plot_check(o, e)) return e->code;
     picture = opts_get(o, "timeline-plot");
     return picture ? plot_check_path("--timeline-plot", picture, e) : OK;
 }
