@@ -1,7 +1,6 @@
 #include "figures.h"
 
-#include "metric.h"
-#include "scenario.h"
+#include "reference.h"
 #include "table.h"
 
 #include "base/jsonr.h"
@@ -16,108 +15,31 @@ enum { RUNS_MAX = 64, FIGURES_MAX = 2000 };
 
 const char *const FIGURE_STATUS_NAMES[] = {"same", "does not follow", "given", "differs", NULL};
 
-/* Scenarios that the list names, run at their first use. */
-typedef struct run {
-    const char *alias;
-    jr at; /* {"file": ..., "set": [...]} */
-    const projection *p;
-} run;
-
 typedef struct reader {
     const char *scenario_dir;
-    card_library *lib;
-    arena *mem;
-    run runs[RUNS_MAX];
-    size_t runs_n;
-    const char *inputs[RUNS_MAX];
-    size_t inputs_n;
+    reference_base base;
+    named_run runs[RUNS_MAX];
 } reader;
 
 /* ---- where values come from ---- */
 
-static const projection *run_of(reader *r, jr at, const char *alias) {
-    for (size_t i = 0; i < r->runs_n; i++) {
-        run *it = &r->runs[i];
-        if (strcmp(it->alias, alias) != 0) continue;
-        if (it->p || !jr_ok(at)) return it->p;
-        size_t n;
-        const char *const *set = jr_str_array(it->at, "set", &n);
-        const char *path = arena_printf(r->mem, "%s/%s", r->scenario_dir, jr_str(it->at, "file"));
-        const scenario *sc = NULL;
-        err *e = at.doc->e;
-        if (!path) jr_fail(at, E_LIMIT, "does not fit the memory budget");
-        if (jr_ok(at)) r->inputs[r->inputs_n++] = path; /* at most one a run */
-        if (jr_ok(at) && scenario_load(path, r->lib, set, n, r->mem, &sc, e) == OK)
-            (void)project_run(sc, NULL, 0, r->mem, &it->p, e);
-        return it->p;
-    }
-    jr_fail(at, E_SCHEMA, "found scenario \"%s\", expected one that \"scenarios\" lists", alias);
-    return NULL;
-}
-
-/* "card ID decode 5" or "card ID prefill 2048": the rate of the first used point with that batch or
- * length. */
-static double card_rate(reader *r, jr at, const char *ref) {
-    const char *id = ref + strlen("card "), *space = strchr(id, ' ');
-    bool decode = space && strncmp(space, " decode ", 8) == 0,
-         prefill = space && strncmp(space, " prefill ", 9) == 0;
-    const char *digits = decode || prefill ? space + (decode ? 8 : 9) : "";
-    int64_t n = digits[strspn(digits, "0123456789")] == '\0' ? strtoll(digits, NULL, 10) : 0;
-    const card *c = NULL;
-    char name[96];
-    if (n <= 0 || space - id >= (int)sizeof name) {
-        jr_fail(at, E_SCHEMA,
-                "found \"%s\", expected \"card ID decode B\" or \"card ID prefill LENGTH\"", ref);
-        return 0;
-    }
-    snprintf(name, sizeof name, "%.*s", (int)(space - id), id);
+static double reference(reader *r, jr at, const char *ref) {
+    ref_value v = {0};
     err inner = {0};
-    if (card_find(r->lib, name, NULL, r->mem, &c, &inner)) {
-        jr_fail(at, inner.code, "found card \"%s\": %s%s%s", name, inner.where,
-                inner.where[0] ? " " : "", inner.what);
-        return 0;
+    if (reference_get(&r->base, ref, &v, &inner)) {
+        if (inner.where[0]) /* a scenario's own error has its own place */
+            *at.doc->e = inner;
+        else
+            jr_fail(at, inner.code, "%s", inner.what);
     }
-    for (size_t i = 0; decode && i < c->decode_n; i++)
-        if (c->decode[i].batch_n == n && !c->decode[i].origin.excluded) return c->decode[i].tok_s;
-    for (size_t i = 0; prefill && i < c->prefill_n; i++)
-        if (c->prefill[i].n_prompt_tok == n && !c->prefill[i].origin.excluded)
-            return c->prefill[i].tok_s;
-    jr_fail(at, E_SCHEMA, "found \"%s\", expected a used point of that card", ref);
-    return 0;
-}
-
-/* "h4k/fak-native.wall_s": scenario alias, arm, metric. Arm names may hold dots, so the metric
- * starts at the last. */
-static double metric_ref(reader *r, jr at, const char *ref) {
-    char alias[64], arm_name[96];
-    const char *slash = strchr(ref, '/'), *dot = strrchr(ref, '.');
-    if (!slash || !dot || dot < slash || slash - ref >= 64 || dot - slash >= 96) {
-        jr_fail(at, E_SCHEMA, "found \"%s\", expected \"SCENARIO/ARM.METRIC\"", ref);
-        return 0;
-    }
-    snprintf(alias, sizeof alias, "%.*s", (int)(slash - ref), ref);
-    snprintf(arm_name, sizeof arm_name, "%.*s", (int)(dot - slash - 1), slash + 1);
-    const projection *p = run_of(r, at, alias);
-    double v = 0;
-    for (size_t i = 0; p && i < p->arms_n; i++)
-        if (strcmp(p->arms[i].arm->name, arm_name) == 0) {
-            if (!metric_get(p, &p->arms[i], dot + 1, &v))
-                jr_fail(at, E_SCHEMA, "found metric \"%s\", which arm \"%s\" does not have",
-                        dot + 1, arm_name);
-            return v;
-        }
-    if (p) jr_fail(at, E_SCHEMA, "scenario \"%s\" has no arm \"%s\"", alias, arm_name);
-    return 0;
+    return v.v;
 }
 
 /* A reference, or ["/" or "-" or "*", a, b]. Numbers are not allowed: nothing printed can slip into
  * a computation. */
 static double evaluate(reader *r, jr at) {
     if (!jr_ok(at)) return 0;
-    if (cJSON_IsString(at.node)) {
-        const char *ref = at.node->valuestring;
-        return strncmp(ref, "card ", 5) == 0 ? card_rate(r, at, ref) : metric_ref(r, at, ref);
-    }
+    if (cJSON_IsString(at.node)) return reference(r, at, at.node->valuestring);
     double v[2] = {0, 0};
     char op = 0;
     if (cJSON_IsArray(at.node) && jr_len(at) == 3)
@@ -140,30 +62,8 @@ static double evaluate(reader *r, jr at) {
 
 /* ---- comparing ---- */
 
-static const struct {
-    const char *unit;
-    double factor; /* SI value times this is the printed unit */
-} UNITS[] = {{"", 1},
-             {"x", 1},
-             {"tok", 1},
-             {"tok/s", 1},
-             {"bytes", 1},
-             {"s", 1},
-             {"agents", 1},
-             {"agents/GiB", 1},
-             {"agents/GB", 1},
-             {"%", 100},
-             {"ms", 1000},
-             {"min", 1.0 / 60},
-             {"h", 1.0 / 3600},
-             {"KiB", 1.0 / 1024},
-             {"MiB", 1.0 / 1048576},
-             {"GiB", 1.0 / 1073741824},
-             {"GB", 1e-9}};
-
 static double in_unit(jr o, const char *unit, double v) {
-    for (size_t i = 0; i < sizeof UNITS / sizeof *UNITS; i++)
-        if (strcmp(UNITS[i].unit, unit) == 0) return v * UNITS[i].factor;
+    if (reference_in_unit(unit, &v)) return v;
     jr_fail(jr_get(o, "unit"), E_SCHEMA, "found unit \"%s\", expected one that ratecast knows",
             unit);
     return 0;
@@ -204,7 +104,7 @@ static void read_figure(reader *r, jr o, figure *f) {
     if (!jr_ok(o)) return;
     /* a bound is not printed at its own digits: two more show on which side the value lies */
     int digits = decimals(f->printed) + (how == TEST_DIGITS ? 0 : 2);
-    f->regenerated = arena_printf(r->mem, "%.*f", digits, f->value);
+    f->regenerated = arena_printf(r->base.mem, "%.*f", digits, f->value);
     if (!f->regenerated)
         jr_fail(o, E_LIMIT, "does not fit the memory budget");
     else if (agrees(f, how))
@@ -220,14 +120,19 @@ static void read_list(reader *r, jr root, figure_list *out) {
     jr scenarios = jr_need(root, "scenarios"), list = jr_need(root, "figures");
     for (jr s = {0}; jr_each(scenarios, &s);) {
         jr_keys(s, "name file set");
-        if (r->runs_n == RUNS_MAX)
+        if (r->base.runs_n == RUNS_MAX) {
             jr_fail(s, E_LIMIT, "more than %d scenarios", RUNS_MAX);
-        else
-            r->runs[r->runs_n++] = (run){.alias = jr_str(s, "name"), .at = s};
+            break;
+        }
+        named_run *it = &r->runs[r->base.runs_n++];
+        *it = (named_run){.name = jr_str(s, "name")};
+        it->set = jr_str_array(s, "set", &it->set_n);
+        it->path = arena_printf(r->base.mem, "%s/%s", r->scenario_dir, jr_str(s, "file"));
+        if (!it->path) jr_fail(s, E_LIMIT, "does not fit the memory budget");
     }
     size_t n = jr_len(list);
     if (n > FIGURES_MAX) jr_fail(list, E_LIMIT, "more than %d figures", FIGURES_MAX);
-    figure *f = jr_ok(root) ? ARENA_ARRAY(r->mem, figure, n) : NULL;
+    figure *f = jr_ok(root) ? ARENA_ARRAY(r->base.mem, figure, n) : NULL;
     if (!f) jr_fail(list, E_LIMIT, "does not fit the memory budget");
     for (jr o = {0}; f && jr_each(list, &o);) {
         read_figure(r, o, &f[o.index]);
@@ -243,11 +148,14 @@ err_code figures_parse(const file_bytes *f, const char *scenario_dir, card_libra
     jr_doc doc = {0};
     reader *r = ARENA_NEW(mem, reader);
     if (!r) return err_set(e, E_LIMIT, f->name, "does not fit the memory budget");
-    *r = (reader){.scenario_dir = scenario_dir, .lib = lib, .mem = mem};
+    *r = (reader){.scenario_dir = scenario_dir, .base = {.lib = lib, .mem = mem}};
+    r->base.runs = r->runs;
     if (jr_parse(&doc, f->name, f->s, f->len, mem, e) == OK) read_list(r, jr_root(&doc), out);
     jr_free(&doc);
-    out->inputs = r->inputs;
-    out->inputs_n = r->inputs_n;
+    const char **inputs = ARENA_ARRAY(mem, const char *, RUNS_MAX);
+    for (size_t i = 0; inputs && i < r->base.runs_n; i++)
+        if (r->runs[i].loaded) inputs[out->inputs_n++] = r->runs[i].path;
+    out->inputs = inputs;
     return e->code;
 }
 

@@ -42,6 +42,14 @@ METRIC(get_cold50, pct(&r->m.ttft_cold, r->m.ttft_cold.p50_ns, out))
 METRIC(get_cold95, pct(&r->m.ttft_cold, r->m.ttft_cold.p95_ns, out))
 METRIC(get_warm50, pct(&r->m.ttft_warm, r->m.ttft_warm.p50_ns, out))
 METRIC(get_warm95, pct(&r->m.ttft_warm, r->m.ttft_warm.p95_ns, out))
+METRIC(get_all50, pct(&r->m.ttft_all, r->m.ttft_all.p50_ns, out))
+METRIC(get_all95, pct(&r->m.ttft_all, r->m.ttft_all.p95_ns, out))
+METRIC(get_wait50, pct(&r->m.queue_wait, r->m.queue_wait.p50_ns, out))
+METRIC(get_wait95, pct(&r->m.queue_wait, r->m.queue_wait.p95_ns, out))
+METRIC(get_itl50, pct(&r->m.itl, r->m.itl.p50_ns, out))
+METRIC(get_itl99, pct(&r->m.itl, r->m.itl.p99_ns, out))
+METRIC(get_wall_lo, (*out = s_of(r->wall.lo_ns), r->wall.known))
+METRIC(get_wall_hi, (*out = s_of(r->wall.hi_ns), r->wall.known))
 METRIC(get_claim50, claimed_ttft(p, r, false, out))
 METRIC(get_claim95, claimed_ttft(p, r, true, out))
 VALUE(get_evals, r->sim.prefix_evals)
@@ -57,6 +65,9 @@ METRIC(get_cross_frac, (*out = (double)r->sim.reused_cross_tok / (double)r->sim.
 VALUE(get_peak, r->m.memory.peak_bytes)
 VALUE(get_weights, r->m.memory.weights_bytes)
 VALUE(get_kv, r->m.memory.kv_resident_bytes)
+VALUE(get_reserved, r->m.memory.kv_reserved_bytes)
+VALUE(get_overhead, r->m.memory.overhead_bytes)
+VALUE(get_recurrent, r->m.memory.recurrent_bytes)
 VALUE(get_kv_tok, cost_memory(r->cost).kv_bytes_per_tok)
 VALUE(get_prefix_kv, cost_memory(r->cost).kv_bytes_per_tok * p->scenario->work.P)
 VALUE(get_per_gib, r->m.agents_per_gib)
@@ -86,48 +97,88 @@ static bool get_turn_constants(const projection *p, const arm_result *r, double 
     return true;
 }
 
+typedef enum metric_source {
+    FROM_TIME,
+    FROM_TOKENS,
+    FROM_MEMORY,
+    FROM_CLAIM,
+    FROM_DATASHEET
+} metric_source;
+
 static const struct {
     const char *name;
     get_fn *get;
+    metric_source from;
 } METRICS[] = {
-    {"wall_s", get_wall},
-    {"prefill_s", get_prefill},
-    {"decode_s", get_decode},
-    {"other_s", get_other},
-    {"idle_s", get_idle},
-    {"effective_tok_s", get_rate},
-    {"ttft_cold_p50_s", get_cold50},
-    {"ttft_cold_p95_s", get_cold95},
-    {"ttft_warm_p50_s", get_warm50},
-    {"ttft_warm_p95_s", get_warm95},
-    {"claimed_ttft_p50_s", get_claim50},
-    {"claimed_ttft_p95_s", get_claim95},
-    {"prefix_evals", get_evals},
-    {"prefix_tok_computed", get_prefix_tok},
-    {"presented_tok", get_presented},
-    {"reused_tok", get_reused},
-    {"reused_across_agents_tok", get_cross},
-    {"reused_frac", get_reused_frac},
-    {"reused_across_agents_frac", get_cross_frac},
-    {"computed_tok", get_computed},
-    {"output_tok", get_output},
-    {"peak_bytes", get_peak},
-    {"weights_bytes", get_weights},
-    {"kv_resident_bytes", get_kv},
-    {"kv_bytes_per_tok", get_kv_tok},
-    {"prefix_kv_bytes", get_prefix_kv},
-    {"agents_per_gib", get_per_gib},
-    {"agents_per_gb", get_per_gb},
-    {"largest_k_in_budget", get_largest},
-    {"weight_stream_s", get_floor},
-    {"bandwidth_ceiling_tok_s", get_ceiling},
-    {"decode_used_tok_s", get_decode_used},
-    {"decode_mean_tok_s", get_decode_mean},
-    {"turn_constants_s", get_turn_constants},
+    {"wall_s", get_wall, FROM_TIME},
+    {"wall_lo_s", get_wall_lo, FROM_TIME},
+    {"wall_hi_s", get_wall_hi, FROM_TIME},
+    {"prefill_s", get_prefill, FROM_TIME},
+    {"decode_s", get_decode, FROM_TIME},
+    {"other_s", get_other, FROM_TIME},
+    {"idle_s", get_idle, FROM_TIME},
+    {"effective_tok_s", get_rate, FROM_TIME},
+    {"ttft_cold_p50_s", get_cold50, FROM_TIME},
+    {"ttft_cold_p95_s", get_cold95, FROM_TIME},
+    {"ttft_warm_p50_s", get_warm50, FROM_TIME},
+    {"ttft_warm_p95_s", get_warm95, FROM_TIME},
+    {"ttft_all_p50_s", get_all50, FROM_TIME},
+    {"ttft_all_p95_s", get_all95, FROM_TIME},
+    {"queue_wait_p50_s", get_wait50, FROM_TIME},
+    {"queue_wait_p95_s", get_wait95, FROM_TIME},
+    {"itl_p50_s", get_itl50, FROM_TIME},
+    {"itl_p99_s", get_itl99, FROM_TIME},
+    {"claimed_ttft_p50_s", get_claim50, FROM_CLAIM},
+    {"claimed_ttft_p95_s", get_claim95, FROM_CLAIM},
+    {"prefix_evals", get_evals, FROM_TOKENS},
+    {"prefix_tok_computed", get_prefix_tok, FROM_TOKENS},
+    {"presented_tok", get_presented, FROM_TOKENS},
+    {"reused_tok", get_reused, FROM_TOKENS},
+    {"reused_across_agents_tok", get_cross, FROM_TOKENS},
+    {"reused_frac", get_reused_frac, FROM_TOKENS},
+    {"reused_across_agents_frac", get_cross_frac, FROM_TOKENS},
+    {"computed_tok", get_computed, FROM_TOKENS},
+    {"output_tok", get_output, FROM_TOKENS},
+    {"peak_bytes", get_peak, FROM_MEMORY},
+    {"weights_bytes", get_weights, FROM_MEMORY},
+    {"overhead_bytes", get_overhead, FROM_MEMORY},
+    {"kv_reserved_bytes", get_reserved, FROM_MEMORY},
+    {"kv_resident_bytes", get_kv, FROM_MEMORY},
+    {"recurrent_bytes", get_recurrent, FROM_MEMORY},
+    {"kv_bytes_per_tok", get_kv_tok, FROM_MEMORY},
+    {"prefix_kv_bytes", get_prefix_kv, FROM_MEMORY},
+    {"agents_per_gib", get_per_gib, FROM_MEMORY},
+    {"agents_per_gb", get_per_gb, FROM_MEMORY},
+    {"largest_k_in_budget", get_largest, FROM_MEMORY},
+    {"weight_stream_s", get_floor, FROM_DATASHEET},
+    {"bandwidth_ceiling_tok_s", get_ceiling, FROM_DATASHEET},
+    {"decode_used_tok_s", get_decode_used, FROM_TIME},
+    {"decode_mean_tok_s", get_decode_mean, FROM_TIME},
+    {"turn_constants_s", get_turn_constants, FROM_TIME},
 };
+enum { METRICS_N = sizeof METRICS / sizeof *METRICS };
 
 bool metric_get(const projection *p, const arm_result *r, const char *name, double *out) {
-    for (size_t i = 0; i < sizeof METRICS / sizeof *METRICS; i++)
+    for (size_t i = 0; i < METRICS_N; i++)
         if (strcmp(METRICS[i].name, name) == 0) return METRICS[i].get(p, r, out);
     return false;
+}
+
+prov metric_prov(const arm_result *r, const char *name) {
+    for (size_t i = 0; i < METRICS_N; i++) {
+        if (strcmp(METRICS[i].name, name) != 0) continue;
+        switch (METRICS[i].from) {
+        case FROM_TIME:
+            return r->time_prov;
+        case FROM_TOKENS:
+            return PROV_DERIVED;
+        case FROM_MEMORY:
+            return r->m.memory.prov;
+        case FROM_CLAIM:
+            return PROV_CLAIM;
+        case FROM_DATASHEET:
+            return PROV_ROOFLINE;
+        }
+    }
+    return PROV_CLAIM;
 }

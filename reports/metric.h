@@ -10,5 +10,7 @@
 /* false: no such metric, or it means nothing for this arm (no budget, no claimed TTFT, an empty
  * population). */
 bool metric_get(const projection *p, const arm_result *r, const char *name, double *out);
+/* Of a metric that metric_get knows: the weakest input of its kind, at best DERIVED. */
+prov metric_prov(const arm_result *r, const char *name);
 
 #endif

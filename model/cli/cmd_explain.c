@@ -1,5 +1,6 @@
 #include "cli/cli.h"
 #include "report_waterfall.h"
+#include "runs.h"
 #include "waterfall.h"
 
 #include <string.h>
@@ -43,19 +44,12 @@ static err_code read_order(const opts *o, request *r, arena *mem, err *e) {
     return OK;
 }
 
-static bool is_set(const parsed_opt *sets, const char *path) {
-    size_t n = strlen(path);
-    for (size_t i = 0; i < sets->n; i++)
-        if (strncmp(sets->value[i], path, n) == 0 && sets->value[i][n] == '=') return true;
-    return false;
-}
-
 static err_code load(const opts *o, const char *path, card_library *lib, request *r, arena *mem,
                      err *e) {
     const parsed_opt *sets = opts_all(o, "set");
     const scenario **s = &r->s[r->n++];
     if (scenario_load(path, lib, sets->value, sets->n, mem, s, e)) return e->code;
-    if ((*s)->sweep_path && !is_set(sets, (*s)->sweep_path))
+    if ((*s)->sweep_path && !runs_is_set(sets->value, sets->n, (*s)->sweep_path))
         return err_set(e, E_USAGE, (*s)->path,
                        "found a sweep, expected one session: --set %s to one of its values",
                        (*s)->sweep_path);

@@ -5,6 +5,7 @@
 #include "report_packet.h"
 #include "report_project.h"
 #include "report_sweep_tsv.h"
+#include "runs.h"
 
 #include "base/jsonw.h"
 
@@ -129,39 +130,6 @@ static err_code pick_format(const opts *o, report_format *f, err *e) {
     return OK;
 }
 
-static bool is_set(const parsed_opt *sets, const char *path) {
-    size_t n = strlen(path);
-    for (size_t i = 0; i < sets->n; i++)
-        if (strncmp(sets->value[i], path, n) == 0 && sets->value[i][n] == '=') return true;
-    return false;
-}
-
-static bool is_sweep(const opts *o, const scenario *s) {
-    return s->sweep_path && !is_set(opts_all(o, "set"), s->sweep_path);
-}
-
-static err_code run_once(const opts *o, const scenario *s, arena *mem, sweep_point *out, err *e) {
-    const parsed_opt *only = opts_all(o, "arm");
-    rule_result *rules = ARENA_ARRAY(mem, rule_result, RULES_N);
-    if (!rules) return err_set(e, E_LIMIT, s->id, "does not fit the memory budget");
-    if (project_run(s, only->value, only->n, mem, &out->p, e)) return e->code;
-    invariants_check(out->p, rules);
-    out->rules = rules;
-    return OK;
-}
-
-static err_code run_sweep(const opts *o, const file_bytes *f, card_library *lib, const scenario *s,
-                          arena *mem, sweep_point *points, err *e) {
-    const parsed_opt *sets = opts_all(o, "set");
-    for (size_t i = 0; i < s->sweep_n; i++) {
-        const scenario *one = NULL;
-        if (scenario_parse_point(f, lib, sets->value, sets->n, s, i, mem, &one, e) ||
-            run_once(o, one, mem, &points[i], e))
-            return e->code;
-    }
-    return OK;
-}
-
 static int exit_code(const sweep_point *points, size_t n, bool strict) {
     bool engine_broken = false, broken = false;
     for (size_t k = 0; k < n; k++) {
@@ -249,20 +217,21 @@ static err_code write_packet(const opts *o, const projection *p, const buf *resu
 }
 
 /* Everything is composed before anything is written. */
-static err_code report(const opts *o, const scenario *s, const card_library *lib,
-                       const sweep_point *points, report_format f, span_window w, arena *mem,
-                       int *code, err *e) {
+static err_code report(const opts *o, const run_set *r, const card_library *lib, report_format f,
+                       span_window w, arena *mem, int *code, err *e) {
+    const scenario *s = r->s;
+    const sweep_point *points = r->points;
     buf out;
     trace_texts t;
     buf_init(&out);
     trace_texts_init(&t);
-    bool sweep = is_sweep(o, s);
+    bool sweep = r->sweep;
     if (sweep)
         report_sweep(s, points, f, mem, &out);
     else
         report_project(points[0].p, points[0].rules, f, mem, &out);
     if (opts_has(o, "plot")) report_sweep_tsv(s, points, &t.sweep);
-    const projection *last = points[sweep ? s->sweep_n - 1 : 0].p;
+    const projection *last = points[r->n - 1].p;
     if (opts_has(o, "explain-assumptions")) (void)report_explain(last, mem, &out, e);
     if (!e->code) (void)trace_files_compose(o, last, w, mem, &t, e);
     if (!e->code) (void)write_out(o, s, lib, &out, &t, mem, e);
@@ -277,21 +246,16 @@ static err_code project(const opts *o, arena *mem, int *code, err *e) {
     const parsed_opt *sets = opts_all(o, "set");
     report_format f = REPORT_TEXT;
     file_bytes in = {0};
-    const scenario *s = NULL;
-    if (pick_format(o, &f, e) || read_input(o, mem, &in, e) ||
-        scenario_parse(&in, &lib, sets->value, sets->n, mem, &s, e))
-        return e->code;
-    bool sweep = is_sweep(o, s);
+    run_set r;
     span_window window;
-    if (check_packet_options(o, sweep, e) || trace_files_check(o, sweep, &window, e))
+    if (pick_format(o, &f, e) || read_input(o, mem, &in, e) ||
+        runs_read(&in, &lib, sets->value, sets->n, mem, &r, e) ||
+        check_packet_options(o, r.sweep, e) || trace_files_check(o, r.sweep, &window, e) ||
+        runs_project(&r, &in, &lib, sets->value, sets->n, opts_all(o, "arm")->value,
+                     opts_all(o, "arm")->n, mem, e))
         return e->code;
-    size_t n = sweep ? s->sweep_n : 1;
-    sweep_point *points = ARENA_ARRAY(mem, sweep_point, n);
-    if (!points) return err_set(e, E_LIMIT, s->id, "does not fit the memory budget");
-    if (sweep ? run_sweep(o, &in, &lib, s, mem, points, e) : run_once(o, s, mem, points, e))
-        return e->code;
-    *code = exit_code(points, n, opts_has(o, "strict"));
-    return report(o, s, &lib, points, f, window, mem, code, e);
+    *code = exit_code(r.points, r.n, opts_has(o, "strict"));
+    return report(o, &r, &lib, f, window, mem, code, e);
 }
 
 static int run(const opts *o) {

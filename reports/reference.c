@@ -1,0 +1,183 @@
+#include "reference.h"
+
+#include "metric.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME_MAX_CHARS = 96 };
+
+err_code reference_run(reference_base *b, const char *name, const named_run **out, err *e) {
+    for (size_t i = 0; i < b->runs_n; i++) {
+        named_run *it = &b->runs[i];
+        if (strcmp(it->name, name) != 0) continue;
+        if (!it->loaded) {
+            if (file_read(it->path, b->mem, &it->file, e) ||
+                runs_read(&it->file, b->lib, it->set, it->set_n, b->mem, &it->r, e) ||
+                runs_project(&it->r, &it->file, b->lib, it->set, it->set_n, NULL, 0, b->mem, e))
+                return e->code;
+            it->loaded = true;
+        }
+        *out = it;
+        return OK;
+    }
+    return err_set(e, E_SCHEMA, "", "found scenario \"%s\", expected one that is listed", name);
+}
+
+/* ---- cards ---- */
+
+static bool card_rate(const card *c, const char *phase, int64_t n, ref_value *out) {
+    bool decode = strcmp(phase, "decode") == 0;
+    for (size_t i = 0; i < (decode ? c->decode_n : c->prefill_n); i++) {
+        const point_origin *o = decode ? &c->decode[i].origin : &c->prefill[i].origin;
+        if ((decode ? c->decode[i].batch_n : c->prefill[i].n_prompt_tok) != n || o->excluded)
+            continue;
+        *out = (ref_value){decode ? c->decode[i].tok_s : c->prefill[i].tok_s, o->prov};
+        return true;
+    }
+    return false;
+}
+
+static bool card_word(const card *c, const char *word, ref_value *out) {
+    const struct {
+        const char *word;
+        double v;
+        prov prov;
+    } words[] = {{"weights_bytes", (double)c->weights_bytes, c->weights_prov},
+                 {"params", (double)c->params, c->prov},
+                 {"kv_bytes_per_tok", (double)card_kv_bytes_per_tok(c), c->kv_prov},
+                 {"mem_bw_bytes_s", c->hardware.mem_bw_bytes_s, PROV_ROOFLINE},
+                 {"memory_bytes", (double)c->hardware.memory_bytes, PROV_ROOFLINE}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(words[i].word, word) == 0 && words[i].v > 0) {
+            *out = (ref_value){words[i].v, words[i].prov};
+            return true;
+        }
+    return false;
+}
+
+static err_code card_ref(reference_base *b, const char *ref, ref_value *out, err *e) {
+    char *text = arena_strdup(b->mem, ref), *more = NULL;
+    if (!text) return err_set(e, E_LIMIT, "", "does not fit the memory budget");
+    const char *id = strtok_r(text + strlen("card "), " ", &more),
+               *word = strtok_r(NULL, " ", &more), *digits = strtok_r(NULL, " ", &more);
+    bool phase = word && (strcmp(word, "decode") == 0 || strcmp(word, "prefill") == 0);
+    bool number = digits && strlen(digits) < 10 && digits[strspn(digits, "0123456789")] == '\0';
+    if (!word || strtok_r(NULL, " ", &more) || phase != number || (digits && !number))
+        return err_set(e, E_SCHEMA, "",
+                       "found \"%s\", expected \"card ID decode B\", \"card ID prefill LENGTH\" or "
+                       "\"card ID WORD\"",
+                       ref);
+    const card *c = NULL;
+    err inner = {0};
+    if (card_find(b->lib, id, NULL, b->mem, &c, &inner))
+        return err_set(e, inner.code, "", "found card \"%s\": %s%s%s", id, inner.where,
+                       inner.where[0] ? " " : "", inner.what);
+    if (phase ? card_rate(c, word, strtoll(digits, NULL, 10), out) : card_word(c, word, out))
+        return OK;
+    return err_set(e, E_SCHEMA, "", "found \"%s\", expected a used point or a word of that card",
+                   ref);
+}
+
+/* ---- runs ---- */
+
+static err_code arm_metric(const projection *p, const char *run, const char *name,
+                           const char *metric, ref_value *out, err *e) {
+    for (size_t i = 0; i < p->arms_n; i++) {
+        if (strcmp(p->arms[i].arm->name, name) != 0) continue;
+        if (!metric_get(p, &p->arms[i], metric, &out->v))
+            return err_set(e, E_SCHEMA, "", "found metric \"%s\", which arm \"%s\" does not have",
+                           metric, name);
+        out->prov = metric_prov(&p->arms[i], metric);
+        return OK;
+    }
+    return err_set(e, E_SCHEMA, "", "scenario \"%s\" has no arm \"%s\"", run, name);
+}
+
+static err_code run_word(const scenario *s, const char *word, ref_value *out, err *e) {
+    const workload *w = &s->work;
+    const struct {
+        const char *word;
+        double v;
+    } words[] = {{"K", (double)w->K},
+                 {"H", (double)w->H},
+                 {"P", (double)w->P},
+                 {"turn_delta_in_tok", (double)w->turn_delta_in_tok},
+                 {"turn_out_tok", (double)w->turn_out_tok},
+                 {"tool_latency_s", (double)w->tool_latency_ns / 1e9},
+                 {"presented_tok", (double)workload_presented_tok(w)},
+                 {"memory_budget_bytes", (double)s->memory_budget_bytes}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(words[i].word, word) == 0) {
+            *out = (ref_value){words[i].v, PROV_ASSUMED};
+            return OK;
+        }
+    return err_set(e, E_SCHEMA, "", "found \"%s\", which is no word of a workload", word);
+}
+
+static const projection *point_of(const named_run *r, const char *value, err *e) {
+    if (!r->r.sweep && !value) return r->r.points[0].p;
+    for (size_t i = 0; r->r.sweep && value && i < r->r.n; i++)
+        if (strcmp(r->r.s->sweep_values[i], value) == 0) return r->r.points[i].p;
+    if (value)
+        err_set(e, E_SCHEMA, "", "found %s@%s, which is no value of its sweep", r->name, value);
+    else
+        err_set(e, E_SCHEMA, "", "\"%s\" is a sweep, expected %s@VALUE/ARM.METRIC", r->name,
+                r->name);
+    return NULL;
+}
+
+/* Names of runs hold no '.', '@' or '/'; names of arms may hold dots, so the metric starts at the
+ * last. */
+err_code reference_get(reference_base *b, const char *ref, ref_value *out, err *e) {
+    char name[NAME_MAX_CHARS], arm_name[NAME_MAX_CHARS], value[NAME_MAX_CHARS];
+    if (strncmp(ref, "card ", 5) == 0) return card_ref(b, ref, out, e);
+    size_t n = strcspn(ref, ".@/");
+    const char *slash = strchr(ref, '/'), *dot = strrchr(ref, '.');
+    bool swept = ref[n] == '@';
+    if (!dot || n >= sizeof name || (slash && (dot < slash || dot - slash >= NAME_MAX_CHARS)) ||
+        (swept && (!slash || (size_t)(slash - ref) - n >= sizeof value)))
+        return err_set(e, E_SCHEMA, "", "found \"%s\", expected \"SCENARIO/ARM.METRIC\"", ref);
+    memcpy(name, ref, n);
+    name[n] = '\0';
+    const named_run *r;
+    if (reference_run(b, name, &r, e)) return e->code;
+    if (!slash) return run_word(r->r.s, ref + n + 1, out, e);
+    size_t value_n = swept ? (size_t)(slash - ref) - n - 1 : 0, arm_n = (size_t)(dot - slash) - 1;
+    memcpy(value, ref + n + 1, value_n);
+    value[value_n] = '\0';
+    memcpy(arm_name, slash + 1, arm_n);
+    arm_name[arm_n] = '\0';
+    const projection *p = point_of(r, swept ? value : NULL, e);
+    return p ? arm_metric(p, name, arm_name, dot + 1, out, e) : e->code;
+}
+
+bool reference_in_unit(const char *unit, double *v) {
+    static const struct {
+        const char *unit;
+        double factor; /* SI value times this is the printed unit */
+    } UNITS[] = {{"", 1},
+                 {"x", 1},
+                 {"tok", 1},
+                 {"tok/s", 1},
+                 {"bytes", 1},
+                 {"s", 1},
+                 {"agents", 1},
+                 {"agents/GiB", 1},
+                 {"agents/GB", 1},
+                 {"%", 100},
+                 {"ms", 1000},
+                 {"min", 1.0 / 60},
+                 {"h", 1.0 / 3600},
+                 {"KiB", 1.0 / 1024},
+                 {"MiB", 1.0 / 1048576},
+                 {"GiB", 1.0 / 1073741824},
+                 {"GB", 1e-9},
+                 {"GB/s", 1e-9}};
+    for (size_t i = 0; i < sizeof UNITS / sizeof *UNITS; i++)
+        if (strcmp(UNITS[i].unit, unit) == 0) {
+            *v *= UNITS[i].factor;
+            return true;
+        }
+    return false;
+}
