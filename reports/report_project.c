@@ -421,22 +421,47 @@ static void add_rules(const rule_result rules[RULES_N], buf *out) {
     }
 }
 
-static void report_text(view *v, const rule_result rules[RULES_N], bool md, buf *out) {
+void report_project_part(const projection *p, const rule_result rules[RULES_N], project_part part,
+                         arena *scratch, buf *out) {
+    view v = {.p = p, .mem = scratch};
+    switch (part) {
+    case PART_HEAD:
+        add_head(&v, out);
+        break;
+    case PART_TABLE:
+        head_to_head(&v);
+        table_markdown(v.t, out);
+        break;
+    case PART_EXTRAPOLATIONS:
+        add_notes(&v, out, "† Priced outside the measured range", true);
+        break;
+    case PART_ASSUMPTIONS:
+        add_assumptions(&v, out);
+        break;
+    case PART_TAKEN:
+        add_notes(&v, out, "Taken as given", false);
+        break;
+    case PART_UNMODELED:
+        add_unmodeled(&v, out);
+        break;
+    case PART_RULES:
+        add_rules(rules, out);
+        break;
+    }
+}
+
+static void report_text(const projection *p, const rule_result rules[RULES_N], bool md,
+                        arena *scratch, buf *out) {
     if (md) buf_add(out, "```text\n");
-    add_head(v, out);
+    report_project_part(p, rules, PART_HEAD, scratch, out);
     buf_add(out, md ? "```\n\n" : "\n");
-    head_to_head(v);
-    table_markdown(v->t, out);
-    add_notes(v, out, "† Priced outside the measured range", true);
-    add_assumptions(v, out);
-    add_notes(v, out, "Taken as given", false);
-    add_unmodeled(v, out);
-    add_rules(rules, out);
+    for (project_part part = PART_TABLE; part <= PART_RULES; part++)
+        report_project_part(p, rules, part, scratch, out);
 }
 
 void report_project(const projection *p, const rule_result rules[RULES_N], report_format f,
                     arena *scratch, buf *out) {
-    view v = {.p = p, .mem = scratch, .csv = f == REPORT_CSV};
+    view v = {.p = p, .mem = scratch, .csv = true};
     switch (f) {
     case REPORT_JSON:
         report_project_json(p, rules, out);
@@ -447,7 +472,7 @@ void report_project(const projection *p, const rule_result rules[RULES_N], repor
         break;
     case REPORT_MD:
     case REPORT_TEXT:
-        report_text(&v, rules, f == REPORT_MD, out);
+        report_text(p, rules, f == REPORT_MD, scratch, out);
         break;
     }
 }
@@ -498,6 +523,10 @@ static table *sweep_table(const scenario *s, const sweep_point *points, bool csv
             table_row(t, cells);
         }
     return t;
+}
+
+void report_sweep_table(const scenario *s, const sweep_point *points, arena *scratch, buf *out) {
+    table_markdown(sweep_table(s, points, false, scratch), out);
 }
 
 void report_sweep(const scenario *s, const sweep_point *points, report_format f, arena *scratch,

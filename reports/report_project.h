@@ -16,6 +16,19 @@ typedef enum report_format { REPORT_TEXT, REPORT_MD, REPORT_CSV, REPORT_JSON } r
 void report_project(const projection *p, const rule_result rules[RULES_N], report_format f,
                     arena *scratch, buf *out);
 
+/* Parts of the Markdown form, for reports that put them in places of their own; together they are
+ * the whole. */
+typedef enum project_part {
+    PART_HEAD,  /* banner, workload, cards, arms */
+    PART_TABLE, /* the head-to-head */
+    PART_EXTRAPOLATIONS,
+    PART_ASSUMPTIONS,
+    PART_TAKEN, /* as given, without a measurement */
+    PART_UNMODELED,
+    PART_RULES
+} project_part;
+void report_project_part(const projection *p, const rule_result rules[RULES_N], project_part part,
+                         arena *scratch, buf *out);
 /* A sweep: one row for each value and arm (text, Markdown, CSV), or `ratecast.sweep/1` (JSON),
  * which holds the result of every value. `points[i]` was run with `sweep_values[i]` of `s`. */
 typedef struct sweep_point {
@@ -24,5 +37,7 @@ typedef struct sweep_point {
 } sweep_point;
 void report_sweep(const scenario *s, const sweep_point *points, report_format f, arena *scratch,
                   buf *out);
+/* The table of a sweep, as the Markdown form has it. */
+void report_sweep_table(const scenario *s, const sweep_point *points, arena *scratch, buf *out);
 
 #endif
