@@ -17,6 +17,7 @@ const char *const FIGURE_STATUS_NAMES[] = {"same", "does not follow", "given", "
 
 typedef struct reader {
     const char *scenario_dir;
+    const char *document; /* NULL: all */
     reference_base base;
     named_run runs[RUNS_MAX];
 } reader;
@@ -135,20 +136,22 @@ static void read_list(reader *r, jr root, figure_list *out) {
     figure *f = jr_ok(root) ? ARENA_ARRAY(r->base.mem, figure, n) : NULL;
     if (!f) jr_fail(list, E_LIMIT, "does not fit the memory budget");
     for (jr o = {0}; f && jr_each(list, &o);) {
-        read_figure(r, o, &f[o.index]);
-        out->count[f[o.index].status]++;
+        if (r->document && strcmp(jr_str(o, "document"), r->document) != 0) continue;
+        figure *it = &f[out->n++];
+        read_figure(r, o, it);
+        out->count[it->status]++;
     }
     out->figures = f;
-    out->n = n;
 }
 
-err_code figures_parse(const file_bytes *f, const char *scenario_dir, card_library *lib, arena *mem,
-                       figure_list *out, err *e) {
+err_code figures_parse(const file_bytes *f, const char *scenario_dir, const char *document,
+                       card_library *lib, arena *mem, figure_list *out, err *e) {
     *out = (figure_list){0};
     jr_doc doc = {0};
     reader *r = ARENA_NEW(mem, reader);
     if (!r) return err_set(e, E_LIMIT, f->name, "does not fit the memory budget");
-    *r = (reader){.scenario_dir = scenario_dir, .base = {.lib = lib, .mem = mem}};
+    *r = (reader){
+        .scenario_dir = scenario_dir, .document = document, .base = {.lib = lib, .mem = mem}};
     r->base.runs = r->runs;
     if (jr_parse(&doc, f->name, f->s, f->len, mem, e) == OK) read_list(r, jr_root(&doc), out);
     jr_free(&doc);
@@ -164,7 +167,7 @@ err_code figures_run(const char *path, const char *scenario_dir, card_library *l
     file_bytes f = {0};
     *out = (figure_list){0};
     if (file_read(path, mem, &f, e)) return e->code;
-    return figures_parse(&f, scenario_dir, lib, mem, out, e);
+    return figures_parse(&f, scenario_dir, NULL, lib, mem, out, e);
 }
 
 /* ---- printing ---- */

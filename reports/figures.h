@@ -47,9 +47,9 @@ typedef struct figure_list {
 /* Reads the list at `path` and regenerates it from the scenarios below `scenario_dir`. */
 MUST_USE err_code figures_run(const char *path, const char *scenario_dir, card_library *lib,
                               arena *mem, figure_list *out, err *e);
-/* The same of a list that is in memory. */
-MUST_USE err_code figures_parse(const file_bytes *f, const char *scenario_dir, card_library *lib,
-                                arena *mem, figure_list *out, err *e);
+/* The same of a list that is in memory; of one document's figures only, or of all (NULL). */
+MUST_USE err_code figures_parse(const file_bytes *f, const char *scenario_dir, const char *document,
+                                card_library *lib, arena *mem, figure_list *out, err *e);
 void figures_text(const figure_list *l, arena *scratch, buf *out);
 void figures_json(const figure_list *l, buf *out);
 

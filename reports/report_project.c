@@ -1,5 +1,6 @@
 #include "report_project.h"
 
+#include "number.h"
 #include "report_project_json.h"
 #include "table.h"
 
@@ -15,29 +16,6 @@ typedef struct view {
     table *t;
     bool csv; /* plain numbers, one unit column, no marks */
 } view;
-
-/* ---- numbers as text ---- */
-
-/* Seconds with the digits that mean something: 393.8, 13.46, 0.913. */
-static const char *fmt_s(arena *mem, double s) {
-    return arena_printf(mem, s == 0 ? "%.0f" : s >= 100 ? "%.1f" : s >= 1 ? "%.2f" : "%.4f", s);
-}
-
-/* 469504 -> 469,504 */
-static const char *fmt_count(arena *mem, int64_t v) {
-    char digits[32], out[48];
-    int n = snprintf(digits, sizeof digits, "%" PRId64, v), at = 0;
-    for (int i = 0; i < n; i++) {
-        if (i > 0 && (n - i) % 3 == 0) out[at++] = ',';
-        out[at++] = digits[i];
-    }
-    out[at] = '\0';
-    return arena_strdup(mem, out);
-}
-
-static const char *fmt_mib(arena *mem, int64_t bytes) {
-    return arena_printf(mem, "%.1f", (double)bytes / MIB);
-}
 
 /* ---- rows ---- */
 
@@ -144,7 +122,7 @@ static const char *interval_text(const view *v, const arm_result *a) {
     if (!a->wall.known) return v->csv ? "" : "–";
     double lo = (double)a->wall.lo_ns / 1e9, hi = (double)a->wall.hi_ns / 1e9;
     if (v->csv) return arena_printf(v->mem, "%.9g to %.9g", lo, hi);
-    return arena_printf(v->mem, "%s to %s", fmt_s(v->mem, lo), fmt_s(v->mem, hi));
+    return arena_printf(v->mem, "%s to %s", number_seconds(v->mem, lo), number_seconds(v->mem, hi));
 }
 
 static const char *value_text(const view *v, const metric_row *row, value x, bool extrapolated) {
@@ -156,16 +134,16 @@ static const char *value_text(const view *v, const metric_row *row, value x, boo
     }
     switch (row->kind) {
     case V_SECONDS:
-        s = fmt_s(v->mem, x.v);
+        s = number_seconds(v->mem, x.v);
         break;
     case V_MILLIS:
         s = arena_printf(v->mem, "%.1f", x.v * 1e3);
         break;
     case V_COUNT:
-        s = fmt_count(v->mem, (int64_t)x.v);
+        s = number_count(v->mem, (int64_t)x.v);
         break;
     case V_MIB:
-        s = fmt_mib(v->mem, (int64_t)x.v);
+        s = number_mib(v->mem, (int64_t)x.v);
         break;
     case V_RATE:
     case V_DENSITY:
@@ -280,7 +258,7 @@ static const char *assumption_value(arena *mem, const assumption *a) {
     if (a->what == TERM_DELTA_PREFILL_S && a->growth_frac > 0)
         return arena_printf(mem, "%.10g × (1 + %.10g (K − 1))", a->value, a->growth_frac);
     bool bytes = a->what >= TERM_WEIGHTS_BYTES && a->what <= TERM_RECURRENT_STATE_BYTES;
-    return bytes ? fmt_count(mem, (int64_t)a->value) : arena_printf(mem, "%.10g", a->value);
+    return bytes ? number_count(mem, (int64_t)a->value) : arena_printf(mem, "%.10g", a->value);
 }
 
 static bool same_assumption(const assumption *a, const assumption *b) {

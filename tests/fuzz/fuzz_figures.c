@@ -44,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         figure_list l;
         err e = {0};
         if (is_small(text)) {
-            err_code code = figures_parse(&f, RATECAST_REPO "/scenarios", lib, mem, &l, &e);
+            err_code code = figures_parse(&f, RATECAST_REPO "/scenarios", NULL, lib, mem, &l, &e);
             EXPECT(code == e.code);
             EXPECT(code == OK || e.what[0] != '\0');
             if (code == OK) {

@@ -270,7 +270,7 @@ static err_code parse(const char *figures, figure_list *out, err *e) {
                      " \"figures\": [%s]}",
                      figures);
     file_bytes f = {.name = "list.json", .s = text, .len = strlen(text)};
-    return figures_parse(&f, RATECAST_REPO "/scenarios", support_cards(), support_arena(), out, e);
+    return figures_parse(&f, RATECAST_REPO "/scenarios", NULL, support_cards(), support_arena(), out, e);
 }
 
 #define HEAD "{\"id\": \"x\", \"document\": \"d\", \"what\": \"w\", \"printed\": "

@@ -1,0 +1,42 @@
+/* A report's text: its template, with values and blocks put in.
+ *
+ * Values:  EXPR [in UNIT] [:FORMAT]      {{h4k/llama.cpp.wall_s / h4k/fak-native.wall_s:.2}}
+ *          EXPR is a reference (reference.h) or several, joined by " / ", " * ", " - ", " + ", from
+ *          left to right; beside those of reference.h also
+ *            witness NAME.WORD, witness NAME/RUN_ID.WORD, explain NAME.WORD, explain
+ * NAME/TERM.WORD, audit CLAIM_ID.WORD FORMAT is .N (decimals), "," (thousands) or both ",.N";
+ * without one the value has to be a whole number. figure ID [:,]    a source's figure, regenerated
+ * at its printed digits (given: as printed) printed ID [:,]   the same as the document prints it
+ * Blocks:  banner, session RUN, table RUN, notes RUN, rules RUN, contrast RUN, ttft RUN, memory
+ * RUN, unmodeled [RUN], audit [CLAIM_ID], explain NAME, witnessed NAME, figures, plot NAME, plots,
+ * inputs; those of a run also without a name: of each.
+ *
+ * The text is Markdown; where its numbers come from stands in marks (marks.h), which become what a
+ * page shows on hover, and pictures. */
+#ifndef RATECAST_COMPOSE_H
+#define RATECAST_COMPOSE_H
+
+#include "base/buf.h"
+#include "marks.h"
+#include "spec.h"
+
+/* A picture of more spans is refused: it would show no single one. */
+enum { PLOT_SPANS_MAX = 100000 };
+
+typedef struct composed {
+    buf text; /* Markdown with marks */
+    mark *marks;
+    size_t marks_n;
+    const char *const *arms; /* names of all arms, each once */
+    size_t arms_n;
+} composed;
+
+/* `command`: how the report is made again, as it is printed. E_SYNTAX, E_SCHEMA at
+ * FILE:LINE:COLUMN of the template. Free with composed_done. */
+MUST_USE err_code compose(const spec *s, const char *command, arena *mem, composed *out, err *e);
+void composed_done(composed *c);
+
+/* The data of a picture, for its script. E_REFUSED: there is nothing to draw. */
+MUST_USE err_code compose_plot(const spec *s, const spec_plot *p, arena *mem, buf *tsv, err *e);
+
+#endif
