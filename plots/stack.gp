@@ -47,7 +47,7 @@ longest = 0
 do for [i=1:arms_n] { longest = strlen(arm[i]) > longest ? strlen(arm[i]) : longest }
 row_px = arms_n <= 16 ? 50.0 : 28.0
 name_n = 30
-name_px = 10.2 * (longest < name_n ? longest : name_n) + 34
+name_px = 10.6 * (longest < name_n ? longest : name_n) + 34
 head_px = 124.0
 foot_px = 126.0
 picture_px_y = int(head_px + foot_px + arms_n * row_px)

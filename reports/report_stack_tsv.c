@@ -18,7 +18,7 @@ static void add_arm(const projection *p, const arm_result *r, buf *out) {
     if (r->wall.known) tsv_ns_as_s(r->wall.hi_ns, out);
     buf_add(out, "\t");
     if (r->sim.wall_ns > 0)
-        buf_addf(out, "%.9g", (double)p->arms[p->baseline].sim.wall_ns / (double)r->sim.wall_ns);
+        buf_addf(out, "%.12f", (double)p->arms[p->baseline].sim.wall_ns / (double)r->sim.wall_ns);
     buf_addf(out, "\t%d\n", r->extrapolations_n > 0);
 }
 
