@@ -91,10 +91,19 @@ static bool is_plot(composer *c, const piece *p) {
     return true;
 }
 
+/* One line, whatever the specification holds. */
+static void put_title(composer *c) {
+    for (const char *t = c->s->title; *t; t++) buf_add_n(&c->out->text, *t == '\n' ? " " : t, 1);
+}
+
 static void put_field(composer *c, const piece *p) {
     err inner = {0};
     expressed v;
     if (is_plot(c, p)) return;
+    if (strcmp(p->text, "title") == 0) {
+        put_title(c);
+        return;
+    }
     block_context b = {.s = c->s, .command = c->command, .mem = c->mem};
     if (!block_put(&b, p->text, &c->out->text, &inner) && !inner.code &&
         expression_get(c->s, p->text, c->mem, &v, &inner) == OK)

@@ -235,15 +235,13 @@ err_code expression_get(const spec *s, const char *field, arena *mem, expressed 
     if (strncmp(text, "figure ", 7) == 0 || strncmp(text, "printed ", 8) == 0)
         return figure_value(s, strchr(text, ' ') + 1, format ? format : "", text[0] == 'p', mem,
                             out, e);
-    char *unit = strstr(text, " in ");
-    if (unit) {
-        *unit = '\0';
-        unit += strlen(" in ");
-    }
+    char *in = strstr(text, " in ");
+    const char *to_unit = in ? in + strlen(" in ") : NULL;
+    if (in) *in = '\0';
     const char *shown = arena_strdup(mem, text); /* evaluation cuts the text */
     ref_value v = {0};
     if (evaluate(s, text, mem, &v, e)) return e->code;
-    if (unit && !reference_in_unit(unit, &v.v))
+    if (to_unit && !reference_in_unit(to_unit, &v.v))
         return err_set(e, E_SCHEMA, "", "found unit \"%s\", expected one that ratecast knows",
                        unit);
     if (print_number(v.v, format ? format : "", mem, &out->text, e)) return e->code;

@@ -119,8 +119,7 @@ static void line_at(const view *v, table *t, const waterfall_state *s, line *l) 
     l->mark = NULL;
 }
 
-/* Speedup of the printed walls; 0: one of them is not printed. */
-static double printed_speedup(const waterfall_end *end) {
+double report_waterfall_printed_speedup(const waterfall_end *end) {
     if (end->printed_ns[SIDE_ARM] <= 0 || end->printed_ns[SIDE_BASE] <= 0) return 0;
     return (double)end->printed_ns[SIDE_BASE] / (double)end->printed_ns[SIDE_ARM];
 }
@@ -130,7 +129,7 @@ static void printed_line(const view *v, table *t, const waterfall_end *end) {
               .cause = end->printed_source,
               .prov = PROV_UPPER[PROV_CLAIM],
               .wall_ns = end->printed_ns,
-              .speedup = printed_speedup(end)};
+              .speedup = report_waterfall_printed_speedup(end)};
     add_line(v, t, &l);
 }
 
@@ -138,7 +137,7 @@ static void printed_line(const view *v, table *t, const waterfall_end *end) {
  * (sign 1) the print. */
 static void unexplained_line(const view *v, table *t, const waterfall_end *end, int sign) {
     int64_t change[SIDES_N];
-    double x = printed_speedup(end);
+    double x = report_waterfall_printed_speedup(end);
     for (int side = 0; side < SIDES_N; side++) change[side] = sign * end->unexplained_ns[side];
     line l = {.step = "unexplained",
               .cause = "left unexplained by the document: no declared term gives it",
@@ -359,7 +358,7 @@ static void add_unexplained(const view *v, const waterfall_end *end, bool *any, 
 static void verdict_chain(const waterfall *const *links, size_t n, arena *mem, buf *out) {
     view v = view_of(links[0], mem);
     const waterfall_end *first = &links[0]->from;
-    double printed = first->printed_differs ? printed_speedup(first) : 0;
+    double printed = first->printed_differs ? report_waterfall_printed_speedup(first) : 0;
     buf_addf(out, "The speedup of %s over %s goes from %s", side_name(links[0], SIDE_ARM),
              links[n - 1]->to.arm[SIDE_BASE]->name,
              fmt_x(&v, printed > 0 ? printed : first->at.speedup));
@@ -401,7 +400,7 @@ static char *verdict_of(const waterfall *const *links, size_t n, arena *mem) {
 
 /* ---- text and Markdown ---- */
 
-static prov weakest(const waterfall *const *links, size_t n) {
+prov report_waterfall_weakest(const waterfall *const *links, size_t n) {
     prov p = PROV_MODELED;
     for (size_t i = 0; i < n; i++)
         for (int side = 0; side < SIDES_N; side++) {
@@ -418,7 +417,7 @@ static void report_text(const waterfall *const *links, size_t n, bool md, arena 
     buf_addf(out, "%s%s%s\n\n%s", bold, verdict_of(links, n, mem), bold, code);
     buf_addf(out,
              "[%s PROJECTION] replayed by a simulator; no part of these sessions ran on silicon\n",
-             PROV_UPPER[weakest(links, n)]);
+             PROV_UPPER[report_waterfall_weakest(links, n)]);
     buf_addf(out, "speedup   wall-clock of %s over that of %s\n",
              links[n - 1]->to.arm[SIDE_BASE]->name,
              links[0]->within && n > 1 ? "each other arm" : side_name(links[0], SIDE_ARM));
@@ -463,7 +462,7 @@ static void json_end(cJSON *o, const char *key, const waterfall_end *end) {
     jw_str(x, "title", end->s->title);
     jw_str(x, "sha256", end->s->sha256);
     jw_num(x, "speedup", end->at.speedup);
-    double printed_x = end->printed_source ? printed_speedup(end) : 0;
+    double printed_x = end->printed_source ? report_waterfall_printed_speedup(end) : 0;
     if (end->printed_source) {
         cJSON *p = jw_obj(x, "printed");
         jw_str(p, "source", end->printed_source);

@@ -16,5 +16,9 @@
  * from its baseline. `f`: text, Markdown or JSON. `scratch` holds its strings. */
 void report_waterfall(const waterfall *const *links, size_t n, report_format f, arena *scratch,
                       buf *out);
+/* The weakest provenance of all states, at best modeled. */
+prov report_waterfall_weakest(const waterfall *const *links, size_t n);
+/* Speedup of the printed walls; 0: one of them is not printed. */
+double report_waterfall_printed_speedup(const waterfall_end *end);
 
 #endif

@@ -7,6 +7,7 @@
 #include "calib/score.h"
 #include "figures.h"
 #include "reference.h"
+#include "trace.h"
 #include "waterfall.h"
 
 #define REPORT_SCHEMA "ratecast.report/1"

@@ -1,5 +1,7 @@
 #include "cli/cli.h"
+#include "plots/plot.h"
 #include "report_waterfall.h"
+#include "report_waterfall_tsv.h"
 #include "runs.h"
 #include "waterfall.h"
 
@@ -14,6 +16,7 @@ static const opt_spec OPTS[] = {
     {"set", 0, "PATH=VALUE", "change every scenario: workload.K=8", true},
     OPT_JSON,
     {"md", 0, NULL, "Markdown", false},
+    {"plot", 0, "FILE", "also draw the steps: .svg or .png, by gnuplot", false},
     OPT_OUTPUT,
     OPT_RATES,
     OPT_HELP,
@@ -80,6 +83,16 @@ static err_code explain_chain(const opts *o, request *r, arena *mem, err *e) {
     return OK;
 }
 
+static err_code draw(const opts *o, const request *r, arena *mem, err *e) {
+    buf tsv;
+    buf_init(&tsv);
+    report_waterfall_tsv(r->links, r->links_n, &tsv);
+    (void)plot_run(cli_data_path("plots/waterfall.gp", mem), tsv.s, tsv.len, opts_get(o, "plot"),
+                   e);
+    buf_done(&tsv);
+    return e->code;
+}
+
 static err_code write_out(const opts *o, const request *r, const card_library *lib, arena *mem,
                           const buf *out, err *e) {
     size_t n = 0, most = r->n * (1 + 2 * (size_t)SCENARIO_ARMS_MAX);
@@ -93,6 +106,11 @@ static err_code write_out(const opts *o, const request *r, const card_library *l
             if (g) inputs[n++] = g->gain_card->path;
         }
     }
+    /* the report last: standard output stays empty when there is no picture */
+    if (cli_target_check(o, "output", lib, inputs, n, e) ||
+        cli_target_check(o, "plot", lib, inputs, n, e) ||
+        (opts_has(o, "plot") && draw(o, r, mem, e)))
+        return e->code;
     return cli_output(o, out, lib, inputs, n, e);
 }
 
@@ -105,7 +123,8 @@ static err_code explain(const opts *o, card_library *lib, arena *mem, err *e) {
     if (against->n > CHAIN_MAX)
         return err_set(e, E_USAGE, "--against", "given %zu times, expected at most %d", against->n,
                        (int)CHAIN_MAX);
-    if (read_order(o, r, mem, e) || load(o, o->operands[0], lib, r, mem, e)) return e->code;
+    if (cli_plot_check(o, e) || read_order(o, r, mem, e) || load(o, o->operands[0], lib, r, mem, e))
+        return e->code;
     for (size_t i = 0; i < against->n; i++)
         if (load(o, against->value[i], lib, r, mem, e)) return e->code;
     if (against->n ? explain_chain(o, r, mem, e) : explain_arms(o, r, mem, e)) return e->code;

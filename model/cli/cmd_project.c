@@ -4,6 +4,7 @@
 #include "report_explain.h"
 #include "report_packet.h"
 #include "report_project.h"
+#include "report_stack_tsv.h"
 #include "report_sweep_tsv.h"
 #include "runs.h"
 
@@ -32,7 +33,8 @@ static const opt_spec OPTS[] = {
      "also write an agentic-comparison packet; goes with --json -o and --packet-identity", false},
     {"packet-identity", 0, "FILE",
      "a packet that says what no projection knows: time, host, revisions, digests, quality", false},
-    {"plot", 0, "FILE", "also draw a sweep: .svg or .png, by gnuplot", false},
+    {"plot", 0, "FILE", "also draw the arms' wall-clock, or a sweep: .svg or .png, by gnuplot",
+     false},
     OPTS_TRACE,
     {"explain-assumptions", 0, NULL,
      "say what each assumption means and what 10 % more of it would change", false},
@@ -230,7 +232,9 @@ static err_code report(const opts *o, const run_set *r, const card_library *lib,
         report_sweep(s, points, f, mem, &out);
     else
         report_project(points[0].p, points[0].rules, f, mem, &out);
-    if (opts_has(o, "plot")) report_sweep_tsv(s, points, &t.sweep);
+    if (opts_has(o, "plot") && sweep) report_sweep_tsv(s, points, &t.arms);
+    if (opts_has(o, "plot") && !sweep) report_stack_tsv(points[0].p, &t.arms);
+    t.script = sweep ? "plots/sweep.gp" : "plots/stack.gp";
     const projection *last = points[r->n - 1].p;
     if (opts_has(o, "explain-assumptions")) (void)report_explain(last, mem, &out, e);
     if (!e->code) (void)trace_files_compose(o, last, w, mem, &t, e);

@@ -82,14 +82,14 @@ static char *spec_text(const opts *o, const run_set *r) {
     add_strings(run, "set", opts_all(o, "set"));
     add_strings(root, "claims", opts_all(o, "claim"));
     add_explain(o, r, root);
-    const parsed_opt *witness = opts_all(o, "witness");
-    for (size_t i = 0; i < witness->n; i++) {
+    const parsed_opt *dirs = opts_all(o, "witness");
+    for (size_t i = 0; i < dirs->n; i++) {
         cJSON *w = jw_item(i ? cJSON_GetObjectItem(root, "witness") : jw_arr(root, "witness"));
         char name[32];
         snprintf(name, sizeof name, i ? "measured%zu" : "measured", i + 1);
         jw_str(w, "name", name);
-        jw_str(w, "title", witness->value[i]);
-        jw_str(w, "runs", witness->value[i]);
+        jw_str(w, "title", dirs->value[i]);
+        jw_str(w, "runs", dirs->value[i]);
         add_strings(w, "cards", opts_all(o, "card"));
         jw_bool(w, "summaries", opts_has(o, "summaries"));
     }

@@ -35,8 +35,8 @@ static bool read_window(const char *s, span_window *w) {
            read_seconds(colon + 1, strlen(colon + 1), &w->to_ns) && w->from_ns < w->to_ns;
 }
 
-static const char *const FILES[] = {"trace-events", "timeline-tsv", "timeline-plot", "output",
-                                    "packet"};
+static const char *const FILES[] = {"trace-events", "timeline-tsv", "timeline-plot",
+                                    "output",       "packet",       "plot"};
 static const char *const OPTIONS[] = {"--trace-events", "--timeline-tsv", "--timeline-plot"};
 enum { FILES_N = sizeof FILES / sizeof *FILES, OWN_N = sizeof OPTIONS / sizeof *OPTIONS };
 
@@ -68,13 +68,11 @@ err_code trace_files_check(const opts *o, bool sweep, span_window *w, err *e) {
                 return err_set(e, E_USAGE, OPTIONS[i],
                                "%s is also the file of --%s, expected another one", path, FILES[j]);
     }
-    const char *picture = opts_get(o, "plot");
-    if (picture && !sweep)
-        return err_set(e, E_USAGE, "--plot",
-                       "found a scenario without a sweep, or with its value set; --timeline-plot "
-                       "draws one session");
     if (cli_plot_check(o, e)) return e->code;
-    picture = opts_get(o, "timeline-plot");
+    if (cli_same_target(opts_get(o, "plot"), opts_get(o, "packet")))
+        return err_set(e, E_USAGE, "--plot", "found %s, which --packet names too",
+                       opts_get(o, "plot"));
+    const char *picture = opts_get(o, "timeline-plot");
     return picture ? plot_check_path("--timeline-plot", picture, e) : OK;
 }
 
@@ -111,8 +109,8 @@ err_code trace_files_write(const opts *o, const trace_texts *t, arena *mem, err 
         return e->code;
     if (t->tsv.len && file_write(opts_get(o, "timeline-tsv"), t->tsv.s, t->tsv.len, e))
         return e->code;
-    if (t->sweep.len && plot_run(cli_data_path("plots/sweep.gp", mem), t->sweep.s, t->sweep.len,
-                                 opts_get(o, "plot"), e))
+    if (t->arms.len &&
+        plot_run(cli_data_path(t->script, mem), t->arms.s, t->arms.len, opts_get(o, "plot"), e))
         return e->code;
     if (t->plotted.len)
         return plot_run(cli_data_path("plots/timeline.gp", mem), t->plotted.s, t->plotted.len,
@@ -124,12 +122,13 @@ void trace_texts_init(trace_texts *t) {
     buf_init(&t->events);
     buf_init(&t->tsv);
     buf_init(&t->plotted);
-    buf_init(&t->sweep);
+    buf_init(&t->arms);
+    t->script = NULL;
 }
 
 void trace_texts_done(trace_texts *t) {
     buf_done(&t->events);
     buf_done(&t->tsv);
     buf_done(&t->plotted);
-    buf_done(&t->sweep);
+    buf_done(&t->arms);
 }

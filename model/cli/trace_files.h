@@ -1,4 +1,4 @@
-/* What `project` writes beside its report: --plot of a sweep, --trace-events, --timeline-tsv,
+/* What `project` writes beside its report: --plot, --trace-events, --timeline-tsv,
  * --timeline-plot and --trace-window. */
 #ifndef RATECAST_TRACE_FILES_H
 #define RATECAST_TRACE_FILES_H
@@ -19,14 +19,15 @@
 /* A picture of more is refused: it would show no single span. */
 enum { TRACE_PLOT_SPANS_MAX = 100000 };
 
-/* E_USAGE: a plot without a sweep, a window without a file, not FROM:TO, a sweep, a file named
+/* E_USAGE: a window without a file, not FROM:TO, a sweep, a file named
  * twice, a picture neither .svg nor .png. */
 MUST_USE err_code trace_files_check(const opts *o, bool sweep, span_window *w, err *e);
 /* What is written beside the report; a text is empty when its option was not given. */
 typedef struct trace_texts {
     buf events, tsv;
-    buf plotted; /* the table that the timeline is drawn from */
-    buf sweep;   /* and the sweep */
+    buf plotted;        /* the table that the timeline is drawn from */
+    buf arms;           /* the table of --plot: the arms, or a sweep of them */
+    const char *script; /* and what draws it, "plots/stack.gp" */
 } trace_texts;
 
 void trace_texts_init(trace_texts *t);

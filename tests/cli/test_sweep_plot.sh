@@ -42,10 +42,6 @@ run project "$S" --plot sweep.svg
 is "gnuplot fails: exit 4" test $code -eq 4
 is "gnuplot fails: the old picture stands" grep -qx picture sweep.svg
 PATH=$usual_path
-run project "$S" --set workload.K=4 --plot sweep.svg
-refused "one value of a sweep" --plot --timeline-plot
-run project "$REPO/scenarios/head_to_head_4k.json" --plot sweep.svg
-refused "no sweep" --plot --timeline-plot
 run project "$S" --plot sweep.txt
 refused "another format" --plot '.svg or .png'
 run project "$S" --plot sweep.svg -o sweep.svg

@@ -1,0 +1,15 @@
+/* Cells of the tables that plots/ draws from. */
+#ifndef RATECAST_TSV_H
+#define RATECAST_TSV_H
+
+#include "base/buf.h"
+
+#include <stdint.h>
+
+/* A text as gnuplot can read it back: a quotation mark ends a field for gnuplot, whatever stands
+ * before it, so it becomes U+2033. */
+void tsv_text(const char *s, buf *out);
+/* Seconds with nine decimals, exactly. */
+void tsv_ns_as_s(int64_t ns, buf *out);
+
+#endif
