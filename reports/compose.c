@@ -54,6 +54,10 @@ static const char *shows(const spec *s, const spec_plot *p, arena *mem) {
     for (size_t i = 0; i < s->base.runs_n; i++)
         if (strcmp(s->base.runs[i].name, p->of) == 0 && p->kind != PLOT_CARD)
             of = s->base.runs[i].r.s->title;
+    const spec_explain *x = p->kind == PLOT_WATERFALL ? spec_explain_named(s, p->of) : NULL;
+    const spec_witness *w = p->kind == PLOT_VALIDATE ? spec_witness_named(s, p->of) : NULL;
+    if (x) of = x->links[0]->from.s->title;
+    if (w) of = w->title;
     char *text = arena_printf(mem, "%s: %s", WHAT[p->kind], of);
     if (!text) return "";
     for (char *c = text; *c; c++)
@@ -141,6 +145,19 @@ static void collect_arms(composer *c) {
     c->out->arms_n = n;
 }
 
+/* Blocks and sections that are left out leave blank lines: one is kept, none at the ends. No block
+ * has two of its own. */
+static void one_blank_line(buf *b) {
+    size_t at = 0, newlines = 2;
+    for (size_t i = 0; i < b->len; i++) {
+        newlines = b->s[i] == '\n' ? newlines + 1 : 0;
+        if (newlines <= 2) b->s[at++] = b->s[i];
+    }
+    while (at > 1 && b->s[at - 1] == '\n' && b->s[at - 2] == '\n') at--;
+    b->s[at] = '\0';
+    b->len = at;
+}
+
 err_code compose(const spec *s, const char *command, arena *mem, composed *out, err *e) {
     *out = (composed){0};
     composer c = {.s = s, .command = command, .mem = mem, .out = out, .e = e};
@@ -161,6 +178,7 @@ err_code compose(const spec *s, const char *command, arena *mem, composed *out, 
         else
             buf_add(&out->text, p->text);
     }
+    one_blank_line(&out->text);
     collect_arms(&c);
     return e->code;
 }

@@ -243,7 +243,7 @@ err_code expression_get(const spec *s, const char *field, arena *mem, expressed 
     if (evaluate(s, text, mem, &v, e)) return e->code;
     if (to_unit && !reference_in_unit(to_unit, &v.v))
         return err_set(e, E_SCHEMA, "", "found unit \"%s\", expected one that ratecast knows",
-                       unit);
+                       to_unit);
     if (print_number(v.v, format ? format : "", mem, &out->text, e)) return e->code;
     out->title = arena_printf(mem, "%s: %s", PROV_UPPER[v.prov], shown ? shown : field);
     return out->title ? OK : err_set(e, E_LIMIT, "", "does not fit the memory budget");
