@@ -117,8 +117,16 @@ static void add_marked(const composed *c, const page_parts *parts, const char *h
 
 /* ---- the page ---- */
 
+static void add_unmarked(const composed *c, const char *html, size_t n, buf *out) {
+    buf own;
+    buf_init(&own);
+    buf_add_n(&own, html, n);
+    marks_markdown(own.s, c->marks, c->marks_n, out);
+    buf_done(&own);
+}
+
 /* Wide tables scroll in a box of their own; headings get ids for the list of contents. */
-static void add_structured(const char *html, buf *out, buf *contents) {
+static void add_structured(const composed *c, const char *html, buf *out, buf *contents) {
     size_t sections = 0;
     for (const char *s = html; *s;) {
         if (strncmp(s, "<table>", 7) == 0)
@@ -130,7 +138,7 @@ static void add_structured(const char *html, buf *out, buf *contents) {
             size_t n = end ? (size_t)(end - s) - 4 : 0;
             buf_addf(out, "<h2 id=\"s%zu\">", ++sections);
             buf_addf(contents, "<li><a href=\"#s%zu\">", sections);
-            buf_add_n(contents, s + 4, n);
+            add_unmarked(c, s + 4, n, contents);
             buf_add(contents, "</a></li>\n");
         } else {
             buf_add_n(out, s, 1);
@@ -177,7 +185,7 @@ err_code page_html(const composed *c, const page_parts *parts, buf *out, err *e)
         err_set(e, E_SYNTAX, parts->title, "the report is no Markdown that can be read");
     if (!e->code) {
         /* structure first: a picture holds elements of its own */
-        add_structured(html.s, &body, &contents);
+        add_structured(c, html.s, &body, &contents);
         add_marked(c, parts, body.s, &marked);
         add_head(parts, out);
         add_arms(c, out);
