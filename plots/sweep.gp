@@ -76,6 +76,8 @@ key_px = 24.0 * key_rows
 foot_px = 46.0
 picture_px_y = int(head_px + 2 * panel_px + gap_px + 86 + key_px + foot_px)
 load here."common.gp"
+# an arm may be named NaN
+set datafile missing
 array left_px[2]
 left_px[1] = 118.0
 left_px[2] = 720.0
