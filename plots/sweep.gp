@@ -100,7 +100,8 @@ do for [j=1:values_n] { if (!labelled[j]) { set xtics add ("" x_of[j]) } }
 
 # ---- the picture ----
 
-y(i, k) = strcol(2) eq arm[i] && strcol(k) ne "" ? column(k) : NaN
+# rows of other arms are left out, not NaN: that would break a line
+y(k) = strcol(k) ne "" ? column(k) : NaN
 limit = budget eq "-" ? 0 : budget / 1024.0
 warm = filled_n[6] > 0
 cold = filled_n[5] > 0
@@ -132,8 +133,8 @@ top[4] = most[7] / 1024 > limit ? most[7] / 1024 : limit
 # ten colours: the next ten arms have hollow points
 mark(i) = int(pick(int((i - 1) / 10) % 2 == 0 ? filled : hollow, i))
 marks = "pointsize 0.9 linewidth 1.6 pointtype mark(i) linecolor rgb colour(i)"
-curve = "data skip 2 using (place(strcol(1))):(scale[p] * y(i, source[p])) ".order." with linespoints dashtype 1 ".marks." notitle"
-dashes = "data skip 2 using (place(strcol(1))):(scale[p] * y(i, 5)) ".order." with linespoints dashtype 2 ".marks." notitle"
+curve = "data skip 2 every arms_n::i-1 using (place(strcol(1))):(scale[p] * y(source[p])) ".order." with linespoints dashtype 1 ".marks." notitle"
+dashes = "data skip 2 every arms_n::i-1 using (place(strcol(1))):(scale[p] * y(5)) ".order." with linespoints dashtype 2 ".marks." notitle"
 entries = "for [i=1:arms_n] keyentry with linespoints dashtype 1 ".marks." title one(arm[i], entry_n)"
 set multiplot
 set xlabel path.unit_of(path) noenhanced

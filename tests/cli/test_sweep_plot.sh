@@ -85,8 +85,14 @@ if command -v gnuplot >/dev/null; then
     for text in 'wall-clock, s' 'speedup over llama.cpp, x' 'TTFT p50, s' 'peak memory, GiB' 'workload.P, tokens'; do
         is "picture over the prefix: $text" grep -q "<text>.*$text" real.svg
     done
+    # wall-clock, speedup, both TTFT, memory of two arms
+    is "picture over the prefix: ten lines through four points" test "$(grep -c "d='M[0-9.,]* L[0-9.,]* L[0-9.,]* L[0-9.,]*  '/>" real.svg)" -eq 10
     run project quoted.json --rates "$REPO/rates" --plot real.svg
     is "picture of a quotation mark: exit 0" test $code -eq 0
+    sed 's/"cache-on"/"NaN"/' quoted.json >odd.json
+    run project odd.json --rates "$REPO/rates" --plot real.svg
+    is "picture of an arm called NaN: exit 0" test $code -eq 0
+    is "picture of an arm called NaN: its lines" test "$(grep -c "rgb(  0, 114, 178)'  d='M[0-9.,]* L[0-9.,]* L[0-9.,]* L[0-9.,]* L" real.svg)" -eq 4
     made() { # NAME VALUE...: a sweep of one arm over the values, drawn; the x of the points of its first curve
         made=$1
         shift
