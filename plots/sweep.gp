@@ -140,7 +140,7 @@ set multiplot
 set xlabel path.unit_of(path) noenhanced
 set key off
 set label 1 one(name[3:*], 84) at screen 0.025, screen y_px(28) font "DejaVu Sans,16"
-set label 2 "A modeled projection, no part of it ran on silicon.".(filled_n[8] > 0 && most[8] > 0 ? \
+set label 2 "No part of it ran on silicon.".(filled_n[8] > 0 && most[8] > 0 ? \
     " Some times are priced outside the card's measured range: see the report." : "") \
     at screen 0.025, screen 18.0 / picture_px_y font "DejaVu Sans,12"
 do for [p=1:4] { if (filled_n[source[p]] > 0) {

@@ -74,7 +74,8 @@ set rmargin at screen 0.97
 unset ytics
 unset grid
 set grid xtics linetype 1 linewidth 0.5 linecolor rgb "#e4e4e4"
-set label 1 "What happened when: a modeled projection, no part of it ran on silicon" at screen 0.09, screen 1 - 26.0 / picture_px_y \
+class = strstrt(first, "] ") ? first[3:strstrt(first, "] ")]." " : ""
+set label 1 "What happened when ".class."no part of it ran on silicon" at screen 0.09, screen 1 - 26.0 / picture_px_y \
     font "DejaVu Sans,17"
 top = head_px
 do for [i=1:arms_n] {

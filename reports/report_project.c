@@ -360,11 +360,9 @@ static void add_arms(const view *v, buf *out) {
 static void add_head(const view *v, buf *out) {
     const scenario *s = v->p->scenario;
     const workload *w = &s->work;
-    prov worst = PROV_MODELED;
-    for (size_t i = 0; i < v->p->arms_n; i++) worst = prov_weakest(worst, v->p->arms[i].time_prov);
     buf_addf(out,
              "[%s PROJECTION] replayed by a simulator; no part of this session ran on silicon\n",
-             PROV_UPPER[worst]);
+             PROV_UPPER[projection_prov(v->p)]);
     buf_addf(out, "scenario  %s: %s\n", s->id, s->title);
     buf_addf(out,
              "workload  K = %" PRId64 " agents, H = %" PRId64 " turns, P = %" PRId64

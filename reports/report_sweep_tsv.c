@@ -13,7 +13,10 @@ static void cell(const projection *p, const arm_result *r, const char *metric, d
 void report_sweep_tsv(const scenario *s, const sweep_point *points, buf *out) {
     const double mib = 1024 * 1024;
     const projection *first = points[0].p;
-    buf_add(out, "# [MODELED PROJECTION] ");
+    prov worst = PROV_MODELED;
+    for (size_t i = 0; i < s->sweep_n; i++)
+        worst = prov_weakest(worst, projection_prov(points[i].p));
+    buf_addf(out, "# [%s PROJECTION] ", PROV_UPPER[worst]);
     tsv_text(s->id, out);
     buf_add(out, "\t");
     tsv_text(s->sweep_path, out);

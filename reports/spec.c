@@ -177,8 +177,7 @@ static void read_witness(reader *r, jr o) {
         const char *file = arena_printf(r->mem, "%s%s", dir, f->name + strlen(it->path));
         if (file) add_input(r, "witnessed runs", file, f->name, f->sha256);
     }
-    if (!jr_ok(o) ||
-        replay_set(&it->witness, cards, n, it->summaries, r->mem, &all, r->e) ||
+    if (!jr_ok(o) || replay_set(&it->witness, cards, n, it->summaries, r->mem, &all, r->e) ||
         score_runs(all, it->witness.n, SCORE_SCORE, r->mem, &it->score, r->e))
         return;
     r->s->witness_n++;

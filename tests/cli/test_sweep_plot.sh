@@ -74,7 +74,7 @@ if command -v gnuplot >/dev/null; then
     done
     is "picture: the budget" grep -q 'memory budget, 27 GiB' real.svg
     is "picture: both arms" sh -c 'grep -q ">cache-on<" real.svg && grep -q ">cache-off<" real.svg'
-    is "picture: says what it is" grep -q 'modeled projection' real.svg
+    is "picture: says what it is" grep -q 'MODELED PROJECTION' real.svg
     run project "$S" --rates "$REPO/rates" --arm cache-on --plot real.svg
     is "picture of one arm: exit 0" test $code -eq 0
     grep -v memory_budget "$S" >free.json

@@ -171,7 +171,7 @@ if command -v gnuplot >/dev/null; then
     plot part.svg --trace-window 100:200 --arm fak-native
     is "picture of a window: exit 0" test $code -eq 0
     is "picture: its axis" grep -q 'seconds since the session began' part.svg
-    is "picture: says what it is" grep -q 'modeled projection' part.svg
+    is "picture: says what it is" grep -q 'MODELED PROJECTION' part.svg
     is "picture: the device's row" grep -q '>device<' part.svg
     is "picture: one arm" sh -c 'grep -q ">fak-native<" part.svg && ! grep -q ">llama.cpp<" part.svg'
 else
