@@ -2,6 +2,7 @@
 
 #include "number.h"
 #include "report_project_json.h"
+#include "report_trend.h"
 #include "table.h"
 
 #include <inttypes.h>
@@ -527,6 +528,7 @@ void report_sweep(const scenario *s, const sweep_point *points, report_format f,
              s->sweep_values[s->sweep_n - 1]);
     buf_add(out, f == REPORT_MD ? "```\n\n" : "\n");
     table_markdown(t, out);
+    if (f == REPORT_TEXT) report_trend(s, points, scratch, out);
     add_notes(&v, out, "† Priced outside the measured range", true);
     add_assumptions(&v, out);
     add_notes(&v, out, "Taken as given", false);

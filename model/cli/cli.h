@@ -11,8 +11,7 @@
 enum { INPUT_BUDGET_MIB = 512, OUTPUT_BUDGET_MIB = 1536 };
 
 extern const command CMD_PROJECT, CMD_CHECK, CMD_SHOW, CMD_CARDS, CMD_FIGURES, CMD_DIFF, CMD_INIT,
-    CMD_IMPORT, CMD_FIT, CMD_VALIDATE, CMD_AUDIT, CMD_EXPLAIN, CMD_LEDGER,
-    CMD_REPORT;
+    CMD_IMPORT, CMD_FIT, CMD_VALIDATE, CMD_AUDIT, CMD_EXPLAIN, CMD_LEDGER, CMD_REPORT;
 
 /* Options that several commands have; each command lists them in its own table. */
 #define OPT_HELP                                                                                   \
