@@ -9,8 +9,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
+const char *cli_program = "ratecast";
+
 int cli_fail(const err *e) {
-    fprintf(stderr, "ratecast: %s%s%s\n", e->where, e->where[0] ? ": " : "", e->what);
+    fprintf(stderr, "%s: %s%s%s\n", cli_program, e->where, e->where[0] ? ": " : "", e->what);
     return err_exit_code(e->code);
 }
 

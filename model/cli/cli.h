@@ -34,7 +34,9 @@ bool cli_same_target(const char *a, const char *b);
 /* E_USAGE: the file of --plot is neither .svg nor .png, or is the one of --output. */
 MUST_USE err_code cli_plot_check(const opts *o, err *e);
 
-/* Prints "ratecast: place: what" and returns the exit code. */
+/* Name of the program that runs, for messages. */
+extern const char *cli_program;
+/* Prints "PROGRAM: place: what" and returns the exit code. */
 int cli_fail(const err *e);
 /* The card library for --rates and the environment. */
 card_library cli_library(const opts *o);
