@@ -279,15 +279,15 @@ static void send_turn(agent *a) {
     a->why[0] = '\0';
     a->state = AGENT_SENT;
     a->send_ns = http_now_ns();
-    (void)!http_start(r->h,
-                      &(http_call){.path = r->s->api->path,
-                                   .body = a->body.s,
-                                   .body_len = a->body.len,
-                                   .timeout_s = r->s->timeout_s,
-                                   .data = on_data,
-                                   .done = on_done,
-                                   .arg = a},
-                      r->e);
+    (void)http_start(r->h,
+                     &(http_call){.path = r->s->api->path,
+                                  .body = a->body.s,
+                                  .body_len = a->body.len,
+                                  .timeout_s = r->s->timeout_s,
+                                  .data = on_data,
+                                  .done = on_done,
+                                  .arg = a},
+                     r->e);
 }
 
 /* Sends what is due; when the next one is. */
@@ -316,7 +316,7 @@ static void loop(run *r, const volatile sig_atomic_t *stop) {
             err_set(r->e, E_EXTERN, "session", "interrupted");
             break;
         }
-        (void)!http_step(r->h, send_due(r), r->e);
+        (void)http_step(r->h, send_due(r), r->e);
     }
     http_cancel(r->h);
 }

@@ -248,7 +248,7 @@ err_code witness_make(const char *dir, int *made, err *e) {
     if (snprintf(sessions, sizeof sessions, "%s/sessions", dir) >= (int)sizeof sessions)
         return err_set(e, E_USAGE, "--output", "found a path that is too long");
     if (make_one(dir, made, e) == OK) (void)make_one(sessions, made, e);
-    if (e->code) witness_unmake(dir, *made);
+    if (e->code && *made) rmdir(dir); /* the inner one is what failed */
     return e->code;
 }
 
