@@ -302,7 +302,9 @@ static void catch_signals(void) {
     sigemptyset(&act.sa_mask);
     sigaction(SIGINT, &act, NULL);
     sigaction(SIGTERM, &act, NULL);
-    sigaction(SIGHUP, &act, NULL);
+    struct sigaction old;
+    if (sigaction(SIGHUP, NULL, &old) == 0 && old.sa_handler != SIG_IGN) /* nohup */
+        sigaction(SIGHUP, &act, NULL);
 }
 
 static void note(plan *p, const char *text) {
