@@ -30,7 +30,7 @@ static bool is_field(const char *line, size_t name_len, const char *name) {
 }
 
 static void add_data(sse *s, const char *value, size_t len) {
-    if (s->data.len + 1 + len > s->limit) {
+    if (s->data.len + s->has_data + len > s->limit) {
         s->over = true;
         return;
     }
