@@ -379,7 +379,7 @@ static void say_text(const plan *p, const session_log *log, const witness_seen *
     bool fit = p->meta.use == USE_CALIBRATE;
     buf_addf(out, "\nCARD is a rate card of model %s on machine %s (`ratecast cards`):\n  ",
              p->meta.model, p->meta.machine);
-    buf_addf(out, fit ? "ratecast fit CARD --session %s -o CARD.json\n  " : "", dir);
+    if (fit) buf_addf(out, "ratecast fit CARD --session %s -o CARD.json\n  ", dir);
     buf_addf(out, "ratecast validate %s --card CARD%s\n", dir, fit ? " --use calibrate" : "");
 }
 
@@ -461,7 +461,7 @@ static err_code dry_run(plan *p, err *e) {
 }
 
 static err_code record(plan *p, http *h, arena *mem, bool *fine, err *e) {
-    session_log log;
+    session_log log = {0};
     int made = 0;
     const char *dir = opts_get(p->o, "output");
     if (find_server(p, h, mem, e) || fit_api(p, e) || name_things(p, mem, e) ||

@@ -82,7 +82,10 @@ static void land(flight *f) {
 }
 
 void http_cancel(http *h) {
-    while (h->flights) land(h->flights);
+    for (flight *f = h->flights, *next; f; f = next) {
+        next = f->next;
+        land(f);
+    }
 }
 
 void http_free(http *h) {

@@ -161,7 +161,7 @@ static err_code read_back(const buf *run_line, const buf *turn_lines, arena *mem
     witness w;
     *seen = (witness_seen){0};
     if (witness_parse(&runs, &turns, 1, mem, &w, e)) return e->code;
-    seen->run = &w.runs[0];
+    seen->run = w.runs;
     seen->measured = witness_measure(seen->run, mem, &seen->wall_s, &seen->cold, &seen->warm,
                                      &seen->all, &seen->itl_p50_ms, &seen->itl_p99_ms);
     seen->itl_mean_ms = mean_gap_ms(seen->run);
