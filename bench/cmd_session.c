@@ -1,13 +1,10 @@
 #include "commands.h"
 #include "session_plan.h"
-#include "witness_write.h"
+#include "session_report.h"
 
-#include "base/jsonw.h"
 #include "cli/cli.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +26,7 @@ static const opt_spec OPTS[] = {
     {"serial", 0, NULL, "one agent after another", false},
     {"tool-latency", 0, "S", "pause between a turn and the next (default 0)", false},
     {"stagger", 0, "S", "agent k starts k times that late (default 0)", false},
-    {"seed", 0, "N", "of the token ids (default 1000 + number of the repeat)", false},
+    {"seed", 0, "N", "of the token ids (default 1000 + the number of runs in RUNS_DIR)", false},
     {"vocab-hi", 0, "N", "largest token id of a prompt (default: the server's, else 31999)", false},
     {"model", 0, "NAME", "as the rate card has it (default: the model file's name)", false},
     {"machine", 0, "NAME", "the card's hardware.id (default: the host's name)", false},
@@ -254,13 +251,15 @@ static err_code name_things(plan *p, arena *mem, err *e) {
 }
 
 static err_code name_run(plan *p, arena *mem, err *e) {
+    int64_t runs_n = 0;
     const char *stem = arena_printf(mem, "%s-K%lld-P%lld-%s", p->meta.model, (long long)p->spec.K,
                                     (long long)p->spec.P, p->meta.arm);
     if (!stem) return err_set(e, E_LIMIT, "session", "does not fit the memory budget");
     if (witness_next_id(opts_get(p->o, "output"), opts_get(p->o, "run-id"), stem, mem,
-                        &p->meta.run_id, &p->meta.rep, e))
+                        &p->meta.run_id, &p->meta.rep, &runs_n, e))
         return e->code;
-    if (!p->seed_given) p->spec.seed = 1000 + (uint64_t)p->meta.rep;
+    /* no two runs of a folder by the same ids: a server may still hold those of the one before */
+    if (!p->seed_given) p->spec.seed = 1000 + (uint64_t)runs_n;
     return OK;
 }
 
@@ -333,81 +332,27 @@ static void note_log(plan *p, const session_log *log, arena *mem) {
                              (long long)found));
 }
 
-static const char *yes_no(bool b) {
-    return b ? "yes" : "no";
-}
-
-/* ---- what is said ---- */
-
-static void say_ttft(buf *out, const char *name, const witness_summary *s) {
-    if (s->n > 0)
-        buf_addf(out, "TTFT %-9s p50 %.1f ms, p95 %.1f ms (%lld turns)\n", name, s->p50_s * 1e3,
-                 s->p95_s * 1e3, (long long)s->n);
-}
-
-static void say_measured(const witness_seen *seen, const session_log *log, buf *out) {
-    int64_t out_tok = 0, cached = 0, prompt = 0;
-    for (size_t i = 0; i < log->n; i++) {
-        out_tok += log->turns[i].out_tok;
-        cached += log->turns[i].cached_tok;
-        prompt += log->turns[i].prompt_tok;
-    }
-    buf_addf(out, "wall-clock     %.3f s, %lld output tokens, %.1f tok/s\n", seen->wall_s,
-             (long long)out_tok, (double)out_tok / seen->wall_s);
-    say_ttft(out, "cold", &seen->cold);
-    say_ttft(out, "warm", &seen->warm);
-    if (seen->itl_mean_ms > 0)
-        buf_addf(out, "between tokens mean %.2f ms, p50 %.2f ms, p99 %.2f ms\n", seen->itl_mean_ms,
-                 seen->itl_p50_ms, seen->itl_p99_ms);
-    buf_addf(out, "prompts        %lld tokens, %lld of them reused (%.1f %%)\n", (long long)prompt,
-             (long long)cached, prompt > 0 ? 100.0 * (double)cached / (double)prompt : 0);
-}
-
-static void say_text(const plan *p, const session_log *log, const witness_seen *seen, buf *out) {
-    const session_spec *s = &p->spec;
-    const char *dir = opts_get(p->o, "output");
-    buf_addf(out, "run            %s: %lld agents, %lld turns each, %s, in %s\n", p->meta.run_id,
-             (long long)s->K, (long long)s->H, p->meta.arm, dir);
-    buf_addf(out, "server         %s, %s API%s%s, slots erased before: %s\n", p->meta.url,
-             s->api->name, p->server.build ? ", build " : "",
-             p->server.build ? p->server.build : "", yes_no(p->meta.slots_erased));
-    if (seen->measured) say_measured(seen, log, out);
-    if (log->errors_n == 0 && seen->run->excluded)
-        buf_addf(out, "excluded       %s\n", seen->run->excluded);
-    for (size_t i = 0; i < p->notes_n; i++) buf_addf(out, "note           %s\n", p->notes[i]);
-    if (log->errors_n > 0) return;
-    bool fit = p->meta.use == USE_CALIBRATE;
-    buf_addf(out, "\nCARD is a rate card of model %s on machine %s (`ratecast cards`):\n  ",
-             p->meta.model, p->meta.machine);
-    if (fit) buf_addf(out, "ratecast fit CARD --session %s -o CARD.json\n  ", dir);
-    buf_addf(out, "ratecast validate %s --card CARD%s\n", dir, fit ? " --use calibrate" : "");
-}
-
-static void say_json(const plan *p, const buf *run_line, buf *out) {
-    cJSON *o = cJSON_Parse(run_line->s);
-    if (!o) abort();
-    jw_str(o, "dir", opts_get(p->o, "output"));
-    cJSON *notes = jw_arr(o, "notes");
-    for (size_t i = 0; i < p->notes_n; i++)
-        cJSON_AddItemToArray(notes, cJSON_CreateString(p->notes[i]));
-    jw_print(o, out);
-    cJSON_Delete(o);
-}
-
 /* Writes the run and says it; true: it has no errors. */
 static bool write_run(plan *p, const session_log *log, arena *mem, err *e) {
     buf run_line, turn_lines, text;
     witness_seen seen;
+    session_report r = {.dir = opts_get(p->o, "output"),
+                        .spec = &p->spec,
+                        .meta = &p->meta,
+                        .log = log,
+                        .seen = &seen,
+                        .notes = p->notes};
     buf_init(&run_line);
     buf_init(&turn_lines);
     buf_init(&text);
     note_log(p, log, mem);
+    r.notes_n = p->notes_n;
     if (witness_text(&p->spec, log, &p->meta, mem, &run_line, &turn_lines, &seen, e) == OK &&
         witness_append(opts_get(p->o, "output"), p->meta.run_id, &run_line, &turn_lines, e) == OK) {
         if (opts_has(p->o, "json"))
-            say_json(p, &run_line, &text);
+            report_session_json(&r, &run_line, &text);
         else
-            say_text(p, log, &seen, &text);
+            report_session(&r, &text);
         fputs(text.s, stdout);
     }
     buf_done(&run_line);
@@ -416,47 +361,16 @@ static bool write_run(plan *p, const session_log *log, arena *mem, err *e) {
     return e->code == OK && log->errors_n == 0;
 }
 
-/* Prompts of many ids are shown by their ends. */
-static void say_body(const char *body, buf *out) {
-    enum { SHOWN = 24 };
-    const char *from = strstr(body, "\"prompt\":["), *to = from ? strchr(from, ']') : NULL;
-    if (!from || to - from < 3 * SHOWN) {
-        buf_add(out, body);
-        return;
+static err_code dry_run(const plan *p, err *e) {
+    buf first, text;
+    buf_init(&first);
+    buf_init(&text);
+    if (session_first_body(&p->spec, &first, e) == OK) {
+        report_session_plan(&p->spec, p->meta.url, p->warm_up, &first, &text);
+        fputs(text.s, stdout);
     }
-    const char *cut = strchr(from + SHOWN, ','), *again = to - SHOWN;
-    while (*again != ',') again++;
-    buf_add_n(out, body, (size_t)(cut - body));
-    buf_add(out, ",...");
-    buf_add(out, again);
-}
-
-static err_code dry_run(plan *p, err *e) {
-    const session_spec *s = &p->spec;
-    buf body, out;
-    buf_init(&body);
-    buf_init(&out);
-    if (session_first_body(s, &body, e) == OK) {
-        buf_addf(&out, "%lld requests: %lld agents, %lld turns each, POST %s%s\n",
-                 (long long)(s->K * s->H), (long long)s->K, (long long)s->H, p->meta.url,
-                 s->api->path);
-        buf_addf(&out,
-                 "prompts of %lld to %lld tokens, %lld in all; %lld output tokens in all; the "
-                 "longest context has %lld\n",
-                 (long long)(s->P + s->din), (long long)(session_context_tok(s) - s->out),
-                 (long long)session_presented_tok(s), (long long)(s->K * s->H * s->out),
-                 (long long)session_context_tok(s));
-        if (p->warm_up > 0)
-            buf_addf(&out, "before them %lld requests that are not recorded\n",
-                     (long long)(s->K * p->warm_up));
-        buf_addf(&out, "seed %" PRIu64 ", ids from %d to %lld; the first request, %zu bytes:\n  ",
-                 s->seed, SESSION_VOCAB_LO, (long long)s->vocab_hi, body.len);
-        say_body(body.s, &out);
-        buf_add(&out, "\nnothing was sent\n");
-        fputs(out.s, stdout);
-    }
-    buf_done(&body);
-    buf_done(&out);
+    buf_done(&first);
+    buf_done(&text);
     return e->code;
 }
 
@@ -482,7 +396,7 @@ static err_code record(plan *p, http *h, arena *mem, bool *fine, err *e) {
         err dropped = *e;
         *e = (err){0};
         err_set(e, E_EXTERN, dropped.where,
-                "interrupted: the run is dropped, runs that %s had before stay", dir);
+                "interrupted: the run is dropped, what %s had before stays", dir);
     }
     if (e->code == OK && log.errors_n > 0)
         fprintf(stderr, "%s: %s: %s; run %s is recorded with its errors, and no use to score\n",

@@ -205,7 +205,7 @@ static bool is_file_name(const char *id) {
 }
 
 err_code witness_next_id(const char *dir, const char *wanted, const char *stem, arena *mem,
-                         const char **run_id, int64_t *rep, err *e) {
+                         const char **run_id, int64_t *rep, int64_t *runs_n, err *e) {
     witness w = {0};
     const char *path = dir && *dir ? path_in(dir, "runs.jsonl", mem, e) : NULL;
     file_bytes f;
@@ -214,7 +214,7 @@ err_code witness_next_id(const char *dir, const char *wanted, const char *stem, 
         if (file_read(path, mem, &f, e)) return e->code;
         if (f.len > 0 && witness_parse(&f, NULL, 0, mem, &w, e)) return e->code;
     }
-    *rep = (int64_t)w.n;
+    *rep = *runs_n = (int64_t)w.n;
     *run_id = wanted;
     if (wanted && !is_file_name(wanted))
         return err_set(e, E_USAGE, "--run-id",

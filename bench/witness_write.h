@@ -39,7 +39,7 @@ MUST_USE err_code witness_text(const session_spec *s, const session_log *log,
  * not be taken, or `stem`-rN with the lowest N that is free. `rep` is N, or how many runs there
  * are. E_USAGE: taken, or no name for a file; what the reader says of a damaged runs.jsonl. */
 MUST_USE err_code witness_next_id(const char *dir, const char *wanted, const char *stem, arena *mem,
-                                  const char **run_id, int64_t *rep, err *e);
+                                  const char **run_id, int64_t *rep, int64_t *runs_n, err *e);
 /* Makes dir and dir/sessions where they are missing; `made` counts them, for witness_unmake. */
 MUST_USE err_code witness_make(const char *dir, int *made, err *e);
 /* Removes those that witness_make made, as far as they are empty. */

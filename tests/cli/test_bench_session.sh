@@ -46,7 +46,7 @@ serve
 session --model qwen2-7b-like --machine gpu-h200 --server-args "$ARGS" --run-id one -o runs
 check "pinned" one 3 1
 is "pinned: says how to score it" grep -qF 'ratecast validate runs --card CARD' out
-is "pinned: erased first" grep -qF 'slots erased before: yes' out
+is "pinned: erased first" grep -qF 'slots erased before' out
 is "pinned: the server's arguments" grep -qF '"-m","models/a b.gguf","-np","4"' runs/runs.jsonl
 run validate runs --card $CARD --json
 is "pinned: validate reads it" test $code -eq 0
@@ -76,7 +76,7 @@ is "free slots: says how to fit" grep -qF 'ratecast fit CARD --session runs' out
 serve --no-erase
 session --no-cache --serial -o runs
 check "no cache, serial" stand-in-K3-P40-serial-r0 3 1
-is "no erase: said" grep -qF 'slots erased before: no' out
+is "no erase: said" grep -qF 'slots not erased before' out
 
 serve
 session --json --seed 7 -o runs
@@ -92,7 +92,8 @@ session --seed 7 --run-id unclean2 -o runs
 is "what another run left is noted" grep -qF 'the first turn found 47 tokens of its prompt' out
 session -o runs
 session -o runs
-is "repeats are counted" grep -q '"run_id":"stand-in-K3-P40-slot-isolated-r2".*"rep":2,"seed":1002' runs/runs.jsonl
+is "repeats are counted" grep -q '"run_id":"stand-in-K3-P40-slot-isolated-r2".*"rep":2,"seed":1009' runs/runs.jsonl
+is "repeats have seeds of their own" test "$(grep -o '"seed":[0-9]*' runs/runs.jsonl | sort | uniq -d)" = '"seed":7'
 
 serve --no-ids --no-cache-n
 session --run-id foreign -o runs
@@ -152,7 +153,7 @@ bench --scenario private.json --arm mine -o runs
 refused "scenario with private tokens" private.json 'private prompt tokens'
 bench --scenario scenario.json --arm mine --dry-run
 is "dry run: exit 0" test $code -eq 0
-is "dry run: counts" grep -qF '6 requests: 2 agents, 3 turns each' out
+is "dry run: counts" grep -qF '6 requests: K = 2 agents, H = 3 turns each' out
 is "dry run: shape" grep -qF ',...,' out
 is "dry run: nothing was sent" test "$(wc -l <log.jsonl)" -eq 6
 

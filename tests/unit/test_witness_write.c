@@ -188,26 +188,27 @@ Test(witness_write, a_run_with_errors_is_excluded) {
 Test(witness_write, adds_to_what_is_there) {
     session_log log = whole_log();
     const char *id;
-    int64_t rep;
+    int64_t rep, runs_n;
     err e = {0};
     make();
-    cr_assert_eq(witness_next_id(dir, NULL, "a b/c-K2", mem, &id, &rep, &e), OK);
+    cr_assert_eq(witness_next_id(dir, NULL, "a b/c-K2", mem, &id, &rep, &runs_n, &e), OK);
     cr_assert(strcmp(id, "a-b-c-K2-r0") == 0 && rep == 0);
     append(id, &log);
-    cr_assert_eq(witness_next_id(dir, NULL, "a b/c-K2", mem, &id, &rep, &e), OK);
-    cr_assert(strcmp(id, "a-b-c-K2-r1") == 0 && rep == 1);
+    cr_assert_eq(witness_next_id(dir, NULL, "a b/c-K2", mem, &id, &rep, &runs_n, &e), OK);
+    cr_assert(strcmp(id, "a-b-c-K2-r1") == 0 && rep == 1 && runs_n == 1);
     append(id, &log);
-    cr_assert_eq(witness_next_id(dir, "mine", "x", mem, &id, &rep, &e), OK);
+    cr_assert_eq(witness_next_id(dir, "mine", "x", mem, &id, &rep, &runs_n, &e), OK);
     cr_assert(strcmp(id, "mine") == 0 && rep == 2);
     append(id, &log);
     witness w = load();
     cr_assert_eq(w.n, 3);
     for (size_t i = 0; i < w.n; i++) cr_assert(w.runs[i].complete && !w.runs[i].excluded);
-    cr_assert_eq(witness_next_id(dir, "mine", "x", mem, &id, &rep, &e), E_USAGE);
+    cr_assert_eq(witness_next_id(dir, "mine", "x", mem, &id, &rep, &runs_n, &e), E_USAGE);
     for (const char *const *bad = (const char *const[]){"", ".a", "a/b", "a b", "\xC3\xA9", NULL};
          *bad; bad++) {
         e = (err){0};
-        cr_assert_eq(witness_next_id(dir, *bad, "x", mem, &id, &rep, &e), E_USAGE, "%s", *bad);
+        cr_assert_eq(witness_next_id(dir, *bad, "x", mem, &id, &rep, &runs_n, &e), E_USAGE, "%s",
+                     *bad);
     }
 }
 
