@@ -11,17 +11,23 @@ CARD=qwen2-7b-like-q8_0-h200-split
 server=''
 trap 'rm -f "$T"/port*; [ -z "$server" ] || wait "$server"; rm -rf "$T"' EXIT
 
+# Until the file is there, a minute at most.
+await() { # FILE
+    waited=0
+    while [ ! -e "$1" ] && [ $waited -lt 600 ]; do
+        sleep 0.1
+        waited=$((waited + 1))
+    done
+}
+
 # Starts a server of its own and waits until it listens; URL and a fresh log.
 serve() { # OPTIONS...
     [ -z "$server" ] || { rm -f port; wait "$server"; }
-    rm -f port log.jsonl
+    rm -f port log.jsonl*
     : >log.jsonl
     python3 "$STAND_IN/completion_server.py" port log.jsonl "$@" 2>server.err &
     server=$!
-    for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-        [ -s port ] && break
-        sleep 0.25
-    done
+    await port
     URL=http://127.0.0.1:$(cat port)
 }
 
@@ -239,7 +245,7 @@ broken fewer '5 tokens instead of the 6 that were asked for (stopped: eos)'
 broken more 'more tokens than the 6'
 broken bad_counts 'the server counts 0 reused and 53 computed tokens of a prompt of 48'
 broken bos 'the server counts 49 prompt tokens, 48 were sent'
-broken stall 'after 2 of 6 tokens: Operation timed out' --timeout 0.5
+broken stall 'after 2 of 6 tokens: Operation timed out' --timeout 2
 is "broken: validate leaves all of them out" python3 -c '
 import json
 runs = [json.loads(line) for line in open("broken/runs.jsonl")]
@@ -254,16 +260,17 @@ for signal in INT TERM; do
     before=$(cat runs/runs.jsonl runs/sessions/* | cksum)
     "$RATECAST_BENCH" session --url "$URL" -K 2 -H 3 -P 40 --turn-out 30 -o runs >out 2>err </dev/null &
     recorder=$!
-    sleep 1
+    await log.jsonl.started
     kill -$signal $recorder
     wait $recorder
     code=$?
     is "$signal: exit 4" test $code -eq 4
     is "$signal: said" grep -qF 'interrupted: the run is dropped' err
     is "$signal: earlier runs stay as they were" test "$(cat runs/runs.jsonl runs/sessions/* | cksum)" = "$before"
+    rm -f log.jsonl.started
     "$RATECAST_BENCH" session --url "$URL" -K 2 -H 3 -P 40 --turn-out 30 -o fresh >out 2>err </dev/null &
     recorder=$!
-    sleep 1
+    await log.jsonl.started
     kill -$signal $recorder
     wait $recorder
     is "$signal: a folder that it made is gone" test ! -e fresh

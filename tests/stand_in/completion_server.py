@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """A stand-in for a completion server: llama-server's and OpenAI's API with scripted times, slots with a prompt cache
-of their own, and misbehaviour on demand. Logs every completion request, with the ids that it generated.
+of their own, and misbehaviour on demand. Logs every completion request, with the ids that it generated; LOG_FILE.started is
+there once a completion was asked for.
 
 usage: completion_server.py PORT_FILE LOG_FILE [OPTIONS]; ends when PORT_FILE is removed, or after two minutes
 """
@@ -107,6 +108,7 @@ class Handler(BaseHTTPRequestHandler):
         with lock:
             requests += 1
             self.mode = A.mode if A.at in (0, requests) else ""
+        open(A.log + ".started", "w").close()
         at = time.monotonic()
         n = ask["n_predict"] if A.api == "llama" else ask["max_tokens"]
         prompt = ask["prompt"]
