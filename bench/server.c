@@ -81,7 +81,7 @@ bool server_take_ids(const cJSON *list, turn_said *t, char why[SERVER_WHY]) {
             snprintf(why, SERVER_WHY, "expected token ids, found something else among them");
             return false;
         }
-        buf_addf(&t->ids, "%s%.0f", t->ids_n > 0 ? "," : "", v);
+        buf_addf(&t->ids, "%s%lld", t->ids_n > 0 ? "," : "", (long long)v); /* -0 is 0 */
         t->ids_n++;
     }
     return true;

@@ -153,6 +153,8 @@ Test(server, values_of_other_types_are_not_stated) {
           "\"tokens_evaluated\":\"9\",\"timings\":[],\"id_slot\":-3}",
           &t);
     cr_assert(t.ended && t.prompt_tok == -1 && t.cached_tok == -1 && t.slot == -1);
+    hears(&SERVER_LLAMA, "{\"tokens\":[-0]}", &t);
+    cr_assert_str_eq(t.ids.s, "0");
     hears(&SERVER_OPENAI, "{\"choices\":{},\"usage\":4,\"timings\":4}", &t);
     hears(&SERVER_OPENAI, "[]", &t);
     turn_said_done(&t);
