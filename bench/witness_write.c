@@ -277,7 +277,7 @@ err_code witness_append(const char *dir, const char *run_id, const buf *run_line
         if (old.len > 0 && old.s[old.len - 1] != '\n') buf_add(&all, "\n");
     }
     buf_add_n(&all, run_line->s, run_line->len);
-    if (e->code == OK && file_write(session, turn_lines->s, turn_lines->len, e) == OK &&
+    if (session && e->code == OK && file_write(session, turn_lines->s, turn_lines->len, e) == OK &&
         file_write(runs, all.s, all.len, e) != OK)
         unlink(session);
     buf_done(&all);
