@@ -97,7 +97,9 @@ static bool is_plot(composer *c, const piece *p) {
 
 /* One line, whatever the specification holds. */
 static void put_title(composer *c) {
+    size_t before = c->out->text.len;
     for (const char *t = c->s->title; *t; t++) buf_add_n(&c->out->text, *t == '\n' ? " " : t, 1);
+    marks_disarm(&c->out->text, before);
 }
 
 static void put_field(composer *c, const piece *p) {
@@ -109,8 +111,10 @@ static void put_field(composer *c, const piece *p) {
         return;
     }
     block_context b = {.s = c->s, .command = c->command, .mem = c->mem};
-    if (!block_put(&b, p->text, &c->out->text, &inner) && !inner.code &&
-        expression_get(c->s, p->text, c->mem, &v, &inner) == OK)
+    size_t before = c->out->text.len;
+    bool is_block = block_put(&b, p->text, &c->out->text, &inner);
+    marks_disarm(&c->out->text, before);
+    if (!is_block && !inner.code && expression_get(c->s, p->text, c->mem, &v, &inner) == OK)
         add_mark(c, (mark){.kind = MARK_NUMBER, .title = v.title}, v.text);
     if (inner.code) fail_at(c, p, &inner);
 }
@@ -175,8 +179,11 @@ err_code compose(const spec *s, const char *command, arena *mem, composed *out, 
             continue;
         else if (p->kind == PIECE_FIELD)
             put_field(&c, p);
-        else
+        else {
+            size_t before = out->text.len;
             buf_add(&out->text, p->text);
+            marks_disarm(&out->text, before);
+        }
     }
     one_blank_line(&out->text);
     collect_arms(&c);

@@ -11,6 +11,14 @@ void mark_add(buf *out, size_t index, const mark *m, const char *text) {
     buf_addf(out, "%s%zu%s%s%s", OPEN, index, MIDDLE, m->kind == MARK_NUMBER ? text : "", CLOSE);
 }
 
+void marks_disarm(buf *b, size_t from) {
+    static const char INSTEAD[] = "\xEF\xBF\xBD"; /* U+FFFD, as long */
+    static const char *const OWN[] = {OPEN, MIDDLE, CLOSE};
+    for (size_t i = 0; i < sizeof OWN / sizeof *OWN; i++)
+        for (char *s = b->s + from; (s = strstr(s, OWN[i])) != NULL; s += MARK_BYTES)
+            memcpy(s, INSTEAD, MARK_BYTES);
+}
+
 /* A mark at `s`, or false: a text may hold such characters of its own. */
 static int read_mark(const char *s, size_t marks_n, mark_found *out, const char **end) {
     char *digits_end;

@@ -18,6 +18,10 @@ typedef struct mark {
 /* Mark `index` around `text` (a number) or in its own paragraph (a picture, `text` unused). */
 void mark_add(buf *out, size_t index, const mark *m, const char *text);
 
+/* From `from` on, what only marks may hold becomes U+FFFD: for a text of somebody else, which must
+ * not pass for a mark. */
+void marks_disarm(buf *b, size_t from);
+
 /* Walks a text with marks. `from` is where the last call left off; returns the next mark's index
  * and its text, or false at the end; everything before it is [*plain, *plain + *plain_n). */
 typedef struct mark_found {
