@@ -44,7 +44,7 @@ static void add_mark(composer *c, mark m, const char *text) {
 static const char *shows(const spec *s, const spec_plot *p, arena *mem) {
     static const char *const WHAT[] = {
         "wall-clock of each arm by what the device did",
-        "wall-clock, TTFT, memory and speedup over the swept value",
+        "wall-clock, TTFT and memory over the swept value",
         "what happened when, arm by arm",
         "measured points and fitted curves of the rate card",
         "what each assumption accounts for",

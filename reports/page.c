@@ -8,6 +8,7 @@
 /* ---- text into HTML ---- */
 
 static void add_escaped(buf *out, const char *s) {
+    size_t before = out->len;
     for (; *s; s++) {
         switch (*s) {
         case '&':
@@ -26,6 +27,7 @@ static void add_escaped(buf *out, const char *s) {
             buf_add_n(out, s, 1);
         }
     }
+    marks_disarm(out, before);
 }
 
 static void collect(const MD_CHAR *s, MD_SIZE n, void *to) {
@@ -164,9 +166,19 @@ static bool is_link_safe(const char *s) {
 typedef struct structure {
     buf intro, body, contents; /* before the first section, from there on, list of sections */
     buf section;               /* the words of its heading */
-    size_t marks_n, sections, tables;
+    size_t marks_n, sections, tables, lists;
     bool in_unsafe_link;
 } structure;
+
+/* A note that begins with # is no heading of the report: in a list it is as bold as one. */
+static bool add_list_heading(structure *t, buf *out, const char *s) {
+    bool closes = s[1] == '/';
+    const char *name = s + 1 + closes;
+    if (strncmp(name, "li>", 3) == 0) t->lists += closes ? (size_t)-1 : 1;
+    if (t->lists == 0 || name[0] != 'h' || name[1] < '1' || name[1] > '6') return false;
+    buf_add(out, closes ? "</strong>" : "<strong>");
+    return true;
+}
 
 static void add_section(structure *t, const char *s) {
     const char *end = strstr(s, "</h2>");
@@ -196,6 +208,7 @@ static void add_image_words(buf *out, const char *s) {
 /* One element, from its '<'; false: it stays as it is. */
 static bool add_element(structure *t, buf *out, const char *s) {
     static const char LINK[] = "<a href=\"";
+    if (add_list_heading(t, out, s)) return true;
     if (strncmp(s, "<table>", 7) == 0)
         add_table(t, out);
     else if (strncmp(s, "</table>", 8) == 0)
@@ -219,20 +232,19 @@ static bool add_element(structure *t, buf *out, const char *s) {
 /* Wide tables scroll in a box of their own; headings get ids for the list of contents. */
 static void add_structured(structure *t, const char *html) {
     while (*html) {
+        bool section = t->lists == 0 && strncmp(html, "<h2>", 4) == 0;
+        buf *out = t->sections || section ? &t->body : &t->intro;
         size_t n = strcspn(html, "<");
-        if (strncmp(html + n, "<h2>", 4) == 0 && t->sections == 0) {
-            buf_add_n(&t->intro, html, n);
-            html += n;
-            n = 0;
+        if (n == 0) {
+            n = strcspn(html, ">");
+            n += html[n] != '\0';
+            if (add_element(t, out, html)) {
+                html += n;
+                continue;
+            }
         }
-        bool first = strncmp(html, "<h2>", 4) == 0;
-        buf *out = t->sections || first ? &t->body : &t->intro;
         buf_add_n(out, html, n);
         html += n;
-        if (!*html) break;
-        const char *end = html + strcspn(html, ">");
-        if (!add_element(t, out, html)) buf_add_n(out, html, (size_t)(end - html) + (*end != 0));
-        html = end + (*end != 0);
     }
 }
 
