@@ -50,7 +50,7 @@ function spilling(width) {
         const at = x.getBoundingClientRect();
         const beyond = (!inner || getComputedStyle(inner).overflowX === "visible") && (at.right > width + 1 || at.left < -1);
         const style = getComputedStyle(x);
-        const cut = !x.matches(".scroll") && style.overflowX !== "visible" && x.scrollWidth > x.clientWidth + 1;
+        const cut = style.overflowX !== "visible" && !(x.matches(".scroll") && style.overflowX === "auto") && x.scrollWidth > x.clientWidth + 1;
         return beyond || cut;
     }).map((x) => named(x) + ": " + x.textContent.trim().slice(0, 40));
 }
