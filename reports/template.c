@@ -33,13 +33,15 @@ static const char *place(reader *r, const char *at) {
     return text ? text : r->f->name;
 }
 
-/* The code point that `s` begins with and its bytes; a stray byte is one of its own. */
+/* The code point that `s` begins with and its bytes; of broken UTF-8 none that anybody looks for.
+ */
 static unsigned long code_point(const char *s, size_t *n) {
     const unsigned char *u = (const unsigned char *)s;
     size_t more = u[0] >= 0xF0 ? 3 : u[0] >= 0xE0 ? 2 : u[0] >= 0xC0 ? 1 : 0;
     unsigned long c = more == 0 ? u[0] : u[0] & (0x3FU >> more);
     for (*n = 1; *n <= more && (u[*n] & 0xC0) == 0x80; ++*n) c = c << 6 | (u[*n] & 0x3F);
-    return c;
+    bool broken = *n <= more || (u[0] & 0xC0) == 0x80;
+    return broken ? ~0UL : c;
 }
 
 /* Bytes of the digit that `s` begins with; 0: none. Whatever reads as a number counts. */
