@@ -125,6 +125,16 @@ static void add_marked(const composed *c, const page_parts *parts, const char *h
     buf_add_n(out, f.plain, f.plain_n);
 }
 
+/* What stands between tags: a link may not hold another. */
+static void add_tagless(buf *out, const char *s, size_t n) {
+    int tag = 0;
+    for (size_t i = 0; i < n; i++) {
+        tag |= s[i] == '<';
+        if (!tag) buf_add_n(out, &s[i], 1);
+        tag &= s[i] != '>';
+    }
+}
+
 /* The text of marks alone, for the list of contents. */
 static void add_unmarked(const composed *c, const char *html, buf *out) {
     mark_found f;
@@ -155,7 +165,7 @@ static void add_structured(const char *html, buf *out, buf *contents) {
             size_t n = end ? (size_t)(end - s) - 4 : 0;
             buf_addf(out, "<h2 id=\"s%zu\">", ++sections);
             buf_addf(contents, "<li><a href=\"#s%zu\">", sections);
-            buf_add_n(contents, s + 4, n);
+            add_tagless(contents, s + 4, n);
             buf_add(contents, "</a></li>\n");
         } else {
             buf_add_n(out, s, 1);

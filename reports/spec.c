@@ -27,6 +27,7 @@ typedef struct reader {
 static const char *locate(const reader *r, const char *name) {
     struct stat st;
     if (name[0] == '/') return name;
+    if (strcmp(name, "-") == 0) return "./-"; /* not standard input: a report names what it read */
     const char *path = arena_printf(r->mem, "%s%s", r->dir, name);
     if (path && stat(path, &st) == 0) return path;
     for (size_t i = 0; i < r->where->n; i++) {

@@ -226,6 +226,7 @@ typedef struct output {
     char *staged; /* folder below it, NULL: none */
     const spec *s;
     arena *mem;
+    const buf *tables;  /* of each plot */
     const char **names; /* of the files made so far */
     size_t n;
 } output;
@@ -292,17 +293,16 @@ static const char *target(output *w, const char *name, const char *ending, err *
 static const char *SCRIPTS[] = {"stack", "sweep", "timeline", "card", "waterfall", "validate"};
 
 /* Table, picture, and the picture's text for the page. */
-static err_code write_plot(output *w, const spec_plot *p, const char **svg, err *e) {
-    buf tsv;
+static err_code write_plot(output *w, size_t i, const char **svg, err *e) {
+    const spec_plot *p = &w->s->plots[i];
+    const buf *tsv = &w->tables[i];
     file_bytes f = {0};
-    buf_init(&tsv);
     const char *table = target(w, p->name, ".tsv", e), *picture = target(w, p->name, ".svg", e);
     const char *script = arena_printf(w->mem, "plots/%s.gp", SCRIPTS[p->kind]);
-    if (!e->code && script && compose_plot(w->s, p, w->mem, &tsv, e) == OK &&
-        plot_run(cli_data_path(script, w->mem), tsv.s, tsv.len, picture, e) == OK &&
-        file_write(table, tsv.s, tsv.len, e) == OK && file_read(picture, w->mem, &f, e) == OK)
+    if (!e->code && script &&
+        plot_run(cli_data_path(script, w->mem), tsv->s, tsv->len, picture, e) == OK &&
+        file_write(table, tsv->s, tsv->len, e) == OK && file_read(picture, w->mem, &f, e) == OK)
         *svg = f.s;
-    buf_done(&tsv);
     return e->code;
 }
 
@@ -327,7 +327,7 @@ static err_code write_all(output *w, const composed *c, err *e) {
     for (size_t i = 0; i < w->s->plots_n && !e->code; i++) {
         const spec_plot *p = &w->s->plots[i];
         const char *text = NULL;
-        if (write_plot(w, p, &text, e)) break;
+        if (write_plot(w, i, &text, e)) break;
         for (size_t k = 0; k < c->marks_n; k++)
             if (c->marks[k].kind == MARK_PICTURE && strcmp(c->marks[k].picture, p->name) == 0)
                 svg[k] = text;
@@ -341,19 +341,29 @@ static err_code write_all(output *w, const composed *c, err *e) {
     return e->code;
 }
 
+static err_code compose_plots(const spec *s, arena *mem, buf *tables, err *e) {
+    for (size_t i = 0; i < s->plots_n; i++) buf_init(&tables[i]);
+    for (size_t i = 0; i < s->plots_n && !e->code; i++)
+        (void)compose_plot(s, &s->plots[i], mem, &tables[i], e);
+    return e->code;
+}
+
 static err_code report(const opts *o, card_library *lib, arena *mem, err *e) {
     const spec *s = NULL;
     bool own = false;
     composed c;
+    buf tables[SPEC_LIST_MAX];
     if (read_spec(o, lib, mem, &s, &own, e)) return e->code;
-    output w = {.folder = folder_of(o, s, own, mem, e), .s = s, .mem = mem};
+    output w = {.folder = folder_of(o, s, own, mem, e), .s = s, .mem = mem, .tables = tables};
     if (e->code) return e->code;
     if (!w.folder) return no_room(e);
+    (void)compose_plots(s, mem, tables, e);
     if (compose(s, command_line(o, mem), mem, &c, e) == OK && make_folder(w.folder, e) == OK &&
         open_output(&w, e) == OK && write_all(&w, &c, e) == OK && publish(&w, e) == OK)
         printf("%s/index.html\n%s/report.md\n", w.folder, w.folder);
     close_output(&w);
     composed_done(&c);
+    for (size_t i = 0; i < s->plots_n; i++) buf_done(&tables[i]);
     return e->code;
 }
 
