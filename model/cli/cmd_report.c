@@ -137,8 +137,8 @@ static err_code read_spec(const opts *o, card_library *lib, arena *mem, const sp
                           err *e) {
     static const char *const OF_SCENARIO[] = {"claim",   "witness", "card",    "summaries",
                                               "against", "set",     "template"};
-    const char *roots[] = {"", RATECAST_DATA_DIR, RATECAST_SOURCE_DIR};
-    spec_places where = {.roots = roots, .n = sizeof roots / sizeof *roots, .lib = lib};
+    spec_places where = {.lib = lib};
+    where.roots = cli_data_roots(&where.n);
     file_bytes f = {0};
     if (strcmp(o->operands[0], "-") == 0)
         return err_set(e, E_USAGE, "report", "found -, expected a file: the report names it");

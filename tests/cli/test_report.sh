@@ -286,6 +286,19 @@ refused "through a link onto the scenario" inputs/wall.tsv 'is an input'
 is "onto inputs: untouched" diff -r inputs inputs_before2
 is "onto inputs: the scenario too" cmp mine.json "$S/head_to_head_4k.json"
 
+# `check` finds the same, and writes nothing
+run check spec/report.json
+ok "check"
+is "check: what it holds" grep -qx 'spec/report.json: ok, report t: 2 runs, 0 claims, 5 pictures, [0-9]* inputs' out
+printf 'a {{h.k}}' >spec/template.md
+run check spec/report.json
+refused "check: a template" spec/template.md:1:5 '"k"'
+cp good/template.md spec
+base "$RUNS, \"plots\": [{\"name\": \"b\", \"kind\": \"stack\", \"of\": \"ab\"}]" >bad.json
+run check bad.json
+refused "check: a picture" 'bad.json, plot b' 'is a sweep'
+is "check: nothing was written" diff -r good spec
+
 # ---- bad specifications ----
 
 bad() { # NAME JSON TEXT...
