@@ -194,11 +194,11 @@ static err_code print_number(double v, const char *format, arena *mem, const cha
                                        !*end && decimals < 10);
     if (!known)
         return err_set(e, E_SCHEMA, "", "found format \":%s\", expected :.N, :, or :,.N", format);
-    if (digits[0] == '\0' && fabs(v - round(v)) > 1e-9 * fmax(1, fabs(v)))
+    if (digits[0] == '\0' && fabs(v - round(v)) > fmax(1e-9, 1e-12 * fabs(v)))
         return err_set(e, E_SCHEMA, "",
                        "found %.6g, which is no whole number, expected :.N decimals behind it", v);
-    double shown = fabs(v) < 0.5 * pow(10, -(double)decimals) ? 0 : v; /* no -0.0 */
-    const char *text = arena_printf(mem, "%.*f", (int)decimals, shown);
+    const char *text = arena_printf(mem, "%.*f", (int)decimals, v);
+    if (text && text[0] == '-' && !text[strspn(text, "-0.")]) text++; /* no -0.0 */
     *out = text && grouped ? number_grouped(mem, text) : text;
     return *out ? OK : err_set(e, E_LIMIT, "", "does not fit the memory budget");
 }

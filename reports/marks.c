@@ -11,6 +11,12 @@ void mark_add(buf *out, size_t index, const mark *m, const char *text) {
     buf_addf(out, "%s%zu%s%s%s", OPEN, index, MIDDLE, m->kind == MARK_NUMBER ? text : "", CLOSE);
 }
 
+void marks_disarm(buf *b, size_t from) {
+    static const char REPLACEMENT[] = "\xEF\xBF\xBD"; /* U+FFFD, as long as OPEN */
+    for (char *s = b->s + from; (s = strstr(s, OPEN)) != NULL; s += MARK_BYTES)
+        memcpy(s, REPLACEMENT, MARK_BYTES);
+}
+
 /* A mark at `s`, or false: a text may hold such characters of its own. */
 static int read_mark(const char *s, size_t marks_n, mark_found *out, const char **end) {
     char *digits_end;

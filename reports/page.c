@@ -77,6 +77,13 @@ static void add_figure(buf *out, const mark *m, const char *svg, size_t index) {
 
 /* ---- marks ---- */
 
+/* In a tag, as the text of an image is: nothing but text may stand there. */
+static int in_tag(const buf *out) {
+    for (size_t i = out->len; i > 0; i--)
+        if (out->s[i - 1] == '<' || out->s[i - 1] == '>') return out->s[i - 1] == '<';
+    return 0;
+}
+
 static void add_number(buf *out, const mark *m, const mark_found *f) {
     size_t word = strcspn(m->title, ": ");
     buf_add(out, "<span class=\"number ");
@@ -98,7 +105,10 @@ static void add_marked(const composed *c, const page_parts *parts, const char *h
         const mark *m = &c->marks[f.index];
         if (m->kind == MARK_NUMBER) {
             buf_add_n(out, f.plain, f.plain_n);
-            add_number(out, m, &f);
+            if (in_tag(out))
+                buf_add_n(out, f.text, f.text_n);
+            else
+                add_number(out, m, &f);
             continue;
         }
         /* a picture stands alone in its paragraph, which a figure may not */
@@ -115,30 +125,47 @@ static void add_marked(const composed *c, const page_parts *parts, const char *h
     buf_add_n(out, f.plain, f.plain_n);
 }
 
-/* ---- the page ---- */
-
-static void add_unmarked(const composed *c, const char *html, size_t n, buf *out) {
-    buf own;
-    buf_init(&own);
-    buf_add_n(&own, html, n);
-    marks_markdown(own.s, c->marks, c->marks_n, out);
-    buf_done(&own);
+/* What stands between tags: a link may not hold another. */
+static void add_tagless(buf *out, const char *s, size_t n) {
+    int tag = 0;
+    for (size_t i = 0; i < n; i++) {
+        tag |= s[i] == '<';
+        if (!tag) buf_add_n(out, &s[i], 1);
+        tag &= s[i] != '>';
+    }
 }
 
-/* Wide tables scroll in a box of their own; headings get ids for the list of contents. */
-static void add_structured(const composed *c, const char *html, buf *out, buf *contents) {
+/* The text of marks alone, for the list of contents. */
+static void add_unmarked(const composed *c, const char *html, buf *out) {
+    mark_found f;
+    while (mark_next(&html, c->marks_n, &f)) {
+        buf_add_n(out, f.plain, f.plain_n);
+        if (c->marks[f.index].kind == MARK_NUMBER) buf_add_n(out, f.text, f.text_n);
+    }
+    buf_add_n(out, f.plain, f.plain_n);
+}
+
+/* ---- the page ---- */
+
+/* Wide tables scroll in a box of their own; headings get ids for the list of contents; an image of
+ * the text is not fetched, its words stand in its place. */
+static void add_structured(const char *html, buf *out, buf *contents) {
     size_t sections = 0;
     for (const char *s = html; *s;) {
         if (strncmp(s, "<table>", 7) == 0)
             buf_add(out, "<div class=\"scroll\" tabindex=\"0\"><table>");
         else if (strncmp(s, "</table>", 8) == 0)
             buf_add(out, "</table></div>");
-        else if (strncmp(s, "<h2>", 4) == 0) {
+        else if (strncmp(s, "<img ", 5) == 0) {
+            buf_add(out, "<img data-"); /* src= follows */
+            s += 5;
+            continue;
+        } else if (strncmp(s, "<h2>", 4) == 0) {
             const char *end = strstr(s, "</h2>");
             size_t n = end ? (size_t)(end - s) - 4 : 0;
             buf_addf(out, "<h2 id=\"s%zu\">", ++sections);
             buf_addf(contents, "<li><a href=\"#s%zu\">", sections);
-            add_unmarked(c, s + 4, n, contents);
+            add_tagless(contents, s + 4, n);
             buf_add(contents, "</a></li>\n");
         } else {
             buf_add_n(out, s, 1);
@@ -185,11 +212,13 @@ err_code page_html(const composed *c, const page_parts *parts, buf *out, err *e)
         err_set(e, E_SYNTAX, parts->title, "the report is no Markdown that can be read");
     if (!e->code) {
         /* structure first: a picture holds elements of its own */
-        add_structured(c, html.s, &body, &contents);
+        add_structured(html.s, &body, &contents);
         add_marked(c, parts, body.s, &marked);
         add_head(parts, out);
         add_arms(c, out);
-        buf_addf(out, "<nav>\n<ul>\n%s</ul>\n</nav>\n", contents.s);
+        buf_add(out, "<nav>\n<ul>\n");
+        add_unmarked(c, contents.s, out);
+        buf_add(out, "</ul>\n</nav>\n");
         buf_add_n(out, marked.s, marked.len);
         buf_addf(out, "</main>\n<script nonce=\"page\">\n%s</script>\n</body>\n</html>\n",
                  parts->js);
