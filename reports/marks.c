@@ -12,11 +12,9 @@ void mark_add(buf *out, size_t index, const mark *m, const char *text) {
 }
 
 void marks_disarm(buf *b, size_t from) {
-    static const char INSTEAD[] = "\xEF\xBF\xBD"; /* U+FFFD, as long */
-    static const char *const OWN[] = {OPEN, MIDDLE, CLOSE};
-    for (size_t i = 0; i < sizeof OWN / sizeof *OWN; i++)
-        for (char *s = b->s + from; (s = strstr(s, OWN[i])) != NULL; s += MARK_BYTES)
-            memcpy(s, INSTEAD, MARK_BYTES);
+    static const char REPLACEMENT[] = "\xEF\xBF\xBD"; /* U+FFFD, as long as OPEN */
+    for (char *s = b->s + from; (s = strstr(s, OPEN)) != NULL; s += MARK_BYTES)
+        memcpy(s, REPLACEMENT, MARK_BYTES);
 }
 
 /* A mark at `s`, or false: a text may hold such characters of its own. */

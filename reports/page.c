@@ -93,6 +93,13 @@ static void add_figure(buf *out, const mark *m, const char *svg, size_t index) {
 
 /* ---- marks ---- */
 
+/* In a tag, as the text of an image is: nothing but text may stand there. */
+static int in_tag(const buf *out) {
+    for (size_t i = out->len; i > 0; i--)
+        if (out->s[i - 1] == '<' || out->s[i - 1] == '>') return out->s[i - 1] == '<';
+    return 0;
+}
+
 static void add_number(buf *out, const mark *m, const mark_found *f) {
     size_t word = strcspn(m->title, ": ");
     buf_add(out, "<span class=\"number ");
@@ -114,7 +121,10 @@ static void add_marked(const composed *c, const page_parts *parts, const char *h
         const mark *m = &c->marks[f.index];
         if (m->kind == MARK_NUMBER) {
             buf_add_n(out, f.plain, f.plain_n);
-            add_number(out, m, &f);
+            if (in_tag(out))
+                buf_add_n(out, f.text, f.text_n);
+            else
+                add_number(out, m, &f);
             continue;
         }
         /* a picture stands alone in its paragraph, which a figure may not */

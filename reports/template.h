@@ -3,7 +3,7 @@
  *   {{lit:Qwen3.8-27B}}    a name that holds digits, printed as it stands
  *   {{! ... }}             a remark, left out
  *   {{#claims}} {{/claims}} what is between is left out when there are no claims (runs, witness,
- *                          explain, figures likewise); not nested
+ *                          explain, plots, figures likewise); not nested
  *   {{anything else}}      a value or a block (compose.h)
  *
  * A digit anywhere else is an error: a number that is typed by hand is one that goes stale. A bare

@@ -8,9 +8,8 @@
 #include <string.h>
 
 static const command *const COMMANDS[] = {
-    &CMD_PROJECT, &CMD_CHECK, &CMD_SHOW,  &CMD_CARDS,    &CMD_FIGURES, &CMD_DIFF,  &CMD_INIT,
-    &CMD_IMPORT,  &CMD_FIT,   &CMD_AUDIT, &CMD_VALIDATE, &CMD_EXPLAIN, &CMD_LEDGER,
-    &CMD_REPORT};
+    &CMD_PROJECT, &CMD_CHECK, &CMD_SHOW,  &CMD_CARDS,    &CMD_FIGURES, &CMD_DIFF,   &CMD_INIT,
+    &CMD_IMPORT,  &CMD_FIT,   &CMD_AUDIT, &CMD_VALIDATE, &CMD_EXPLAIN, &CMD_LEDGER, &CMD_REPORT};
 enum { COMMANDS_N = sizeof COMMANDS / sizeof *COMMANDS };
 
 static void print_overview(FILE *to) {
