@@ -113,7 +113,7 @@ static err_code add_section(reader *r, bool open, const char *name, const char *
         return err_set(r->e, E_SYNTAX, place(r, name), "found {{%c%.*s}}, expected %s%s",
                        open ? '#' : '/', (int)n, name, r->open ? "{{/" : "{{#",
                        r->open ? r->open : "...}} before it");
-    if (add(r, open ? PIECE_IF : PIECE_END, name, to)) return r->e->code;
+    if (add(r, open ? PIECE_IF : PIECE_END, name, to) || r->n == 0) return r->e->code;
     r->open = open ? r->pieces[r->n - 1].text : NULL;
     return OK;
 }

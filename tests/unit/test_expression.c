@@ -28,10 +28,11 @@ static void add_witness(spec *s) {
     static const score_run SCORED[] = {
         {.r = &REPLAYS[0], .wall_s = 99, .lo_s = 90, .hi_s = 108, .seen_wall_s = 110},
         {.r = &REPLAYS[1], .wall_s = 50, .card_only_wall_s = 48, .seen_wall_s = 40}};
-    s->witness[0] = (spec_witness){
-        .name = "m",
-        .score = {
-            .runs = SCORED, .n = 2, .wall = {.n = 2, .mean_abs_frac = 0.175, .bias_frac = NAN}}};
+    s->witness[0] =
+        (spec_witness){.name = "m",
+                       .score = {.runs = SCORED,
+                                 .n = 2,
+                                 .wall = {.n = 2, .mean_abs_frac = 0.175, .bias_frac = HUGE_VAL}}};
     s->witness_n = 1;
 }
 
