@@ -560,16 +560,17 @@ err_code witness_load(const char *dir, arena *mem, witness *out, err *e) {
     const char *runs_path = arena_printf(mem, "%s/runs.jsonl", dir);
     const char *folder = arena_printf(mem, "%s/sessions", dir);
     if (!runs_path || !folder) return err_set(e, E_LIMIT, dir, "does not fit the memory budget");
-    file_bytes runs = {0};
-    if (file_read(runs_path, mem, &runs, e)) return e->code;
     size_t n = 0;
     const char **paths = session_paths(folder, mem, &n, e);
-    file_bytes *sessions = ARENA_ARRAY(mem, file_bytes, n);
-    if (!sessions) err_set(e, E_LIMIT, dir, "does not fit the memory budget");
-    for (size_t i = 0; i < n && e->code == OK; i++)
-        if (file_read(paths[i], mem, &sessions[i], e)) break;
-    if (e->code) return e->code;
-    return parse_all(&runs, sessions, n, strlen(dir) + 1, mem, out, e);
+    file_bytes *files = ARENA_ARRAY(mem, file_bytes, n + 1);
+    if (!files) err_set(e, E_LIMIT, dir, "does not fit the memory budget");
+    if (e->code || file_read(runs_path, mem, &files[0], e)) return e->code;
+    for (size_t i = 0; i < n; i++)
+        if (file_read(paths[i], mem, &files[i + 1], e)) return e->code;
+    if (parse_all(&files[0], files + 1, n, strlen(dir) + 1, mem, out, e)) return e->code;
+    out->files = files;
+    out->files_n = n + 1;
+    return OK;
 }
 
 /* ---- what the turns say ---- */

@@ -65,6 +65,8 @@ typedef struct witness {
     size_t n;
     const char *const *warnings;
     size_t warnings_n;
+    const file_bytes *files; /* runs.jsonl, then the session files; witness_load only */
+    size_t files_n;
 } witness;
 
 /* DIR/runs.jsonl and DIR/sessions/ (*.jsonl in name order). E_IO: a folder or file is missing;

@@ -280,3 +280,9 @@ err_code project_record(const projection *p, size_t arm_i, span_list *device, er
     arena_free(scratch);
     return e->code;
 }
+
+prov projection_prov(const projection *p) {
+    prov worst = PROV_MODELED;
+    for (size_t i = 0; i < p->arms_n; i++) worst = prov_weakest(worst, p->arms[i].time_prov);
+    return worst;
+}

@@ -8,6 +8,8 @@ while (strlen(here) > 0 && here[strlen(here):] ne "/") {
     here = strlen(here) > 1 ? here[1:strlen(here)-1] : ""
 }
 set datafile separator "\t"
+# a name may begin with #
+set datafile commentschars ""
 
 # ---- the arms, in the order in which they come, their tracks, and the range ----
 
@@ -28,9 +30,7 @@ stats data skip 2 using (see(strcol(1), strcol(2), strcol(3), $5, $6)) nooutput
 
 # A window keeps what touches it whole: shown is the window.
 first = ""
-set datafile commentschars ""
 stats data every ::0::0 using (first = strcol(1), 1) nooutput
-set datafile commentschars
 touches = strstrt(first, "only what touches ")
 if (touches) {
     window = first[touches + 18:*]
@@ -48,6 +48,8 @@ title_px = 34.0
 row_px = rows_n <= 60 ? 22.0 : rows_n <= 250 ? 9.0 : 4.0
 picture_px_y = int(head_px + foot_px + arms_n * title_px + rows_n * row_px)
 load here."common.gp"
+# an arm may be named NaN
+set datafile missing
 
 kinds = "queue prefill decode tool host constant"
 fills = "#bdbdbd #d55e00 #0072b2 #e69f00 #000000 #cc79a7"
@@ -72,7 +74,8 @@ set rmargin at screen 0.97
 unset ytics
 unset grid
 set grid xtics linetype 1 linewidth 0.5 linecolor rgb "#e4e4e4"
-set label 1 "What happened when: a modeled projection, no part of it ran on silicon" at screen 0.09, screen 1 - 26.0 / picture_px_y \
+class = strstrt(first, "] ") ? first[3:strstrt(first, "] ")]." " : ""
+set label 1 "What happened when ".class."no part of it ran on silicon" at screen 0.09, screen 1 - 26.0 / picture_px_y \
     font "DejaVu Sans,17"
 top = head_px
 do for [i=1:arms_n] {

@@ -20,6 +20,17 @@ hi = 0
 see(x) = x > 0 ? (lo = x < lo ? x : lo, hi = x > hi ? x : hi) : 0
 stats data skip 1 using (note(strcol(2)), see($3), see($4), see($5), see($6), see($7), 1) nooutput
 runs_n = int(STATS_records)
+# a run on the edge of a band is inside
+inside(seen, said, part) = seen > 0 && said > 0 && abs(said - seen) <= part * seen * (1 + 1e-9)
+in_5 = 0
+in_10 = 0
+of_n = 0
+with_cards = ""
+count(seen, said, name, card_only) = (of_n = of_n + (seen > 0 && said > 0), in_5 = in_5 + inside(seen, said, 0.05), \
+    in_10 = in_10 + inside(seen, said, 0.10), \
+    seen > 0 && card_only > 0 && !strstrt(with_cards." ", sprintf(" %d ", find(name))) ? \
+        (with_cards = with_cards.sprintf(" %d", find(name)), 0) : 0, 1)
+stats data skip 1 using (count($3, $4, strcol(2), $7)) nooutput
 lo = lo / 1.12
 hi = hi * 1.12
 
@@ -39,19 +50,22 @@ do for [m in "4 6 7 8 9"] { do for [d = -6:8] {
 } }
 set xlabel "witnessed wall-clock, s"
 set ylabel "projected wall-clock, s"
-set title sprintf("Projected against witnessed wall-clock, %d runs", runs_n)
+set title sprintf("Projected against witnessed wall-clock, %d runs\ninside ± 5 %%: %d of %d; inside ± 10 %%: %d of %d", \
+    runs_n, in_5, of_n, in_10, of_n)
 set key outside right top Left reverse samplen 1 spacing 1.25 width 1
 set samples 200
 
 # ---- the picture ----
 
 is(i, x) = strcol(2) eq arm[i] && x > 0 ? x : NaN
-plot "+" using 1:($1 * 0.9):($1 * 1.1) with filledcurves fillstyle solid 1 noborder fillcolor rgb "#ececec" title "± 10 %", \
+# an arm without any such point would be a warning, and an empty list would be drawn once
+cards = with_cards eq "" ? "" : "for [s in with_cards] data skip 1 using 3:(is(int(s), $7)) with points \
+    pointtype int(pick(hollow, int(s))) pointsize 0.8 linewidth 1 linecolor rgb colour(int(s)) notitle,"
+plot "+" using 1:($1 * 0.9):($1 * 1.1) with filledcurves fillstyle solid 1 noborder fillcolor rgb "#eeeeee" title "± 10 %", \
+     "+" using 1:($1 * 0.95):($1 * 1.05) with filledcurves fillstyle solid 1 noborder fillcolor rgb "#d2d2d2" title "± 5 %", \
      x with lines linetype 1 linewidth 1 linecolor rgb "#808080" title "projected = witnessed", \
-     for [i=1:arms_n] data skip 1 using 3:(is(i, $7)) with points pointtype int(pick(hollow, i)) pointsize 0.8 \
-         linewidth 1 linecolor rgb colour(i) notitle, \
-     for [i=1:arms_n] data skip 1 using 3:(is(i, $4)):5:6 with yerrorbars pointtype int(pick(filled, i)) pointsize 0.9 \
+     @cards for [i=1:arms_n] data skip 1 using 3:(is(i, $4)):5:6 with yerrorbars pointtype int(pick(filled, i)) pointsize 0.9 \
          linewidth 1.2 linecolor rgb colour(i) title arm[i], \
-     keyentry with yerrorbars pointtype 7 pointsize 0 linewidth 1.2 linecolor rgb "#404040" title "90 % interval", \
+     keyentry with yerrorbars pointtype -1 linewidth 1.2 linecolor rgb "#404040" title "90 % interval", \
      keyentry with points pointtype 6 pointsize 0.8 linewidth 1 linecolor rgb "#404040" title "card only, no host terms"
 unset output

@@ -169,11 +169,8 @@ static void put_banner(const block_context *c, buf *out) {
     const reference_base *b = &c->s->base;
     prov worst = PROV_MODELED;
     for (size_t i = 0; i < b->runs_n; i++)
-        for (size_t k = 0; k < b->runs[i].r.n; k++) {
-            const projection *p = b->runs[i].r.points[k].p;
-            for (size_t a = 0; a < p->arms_n; a++)
-                worst = prov_weakest(worst, p->arms[a].time_prov);
-        }
+        for (size_t k = 0; k < b->runs[i].r.n; k++)
+            worst = prov_weakest(worst, projection_prov(b->runs[i].r.points[k].p));
     buf_addf(out,
              "> **[%s PROJECTION]** Every session figure here was replayed by a simulator; no part "
              "of these sessions ran on silicon.\n",

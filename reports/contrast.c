@@ -101,8 +101,8 @@ static const score_run *witnessed(const view *v, const arm_result *a) {
         for (size_t k = 0; k < v->s->witness[i].score.n; k++) {
             const score_run *x = &v->s->witness[i].score.runs[k];
             const witness_run *r = x->r->run;
-            if (r->N == 0 && r->K == w->K && r->H == w->H && r->P == w->P &&
-                r->din == w->turn_delta_in_tok && r->out == w->turn_out_tok &&
+            if (w->shape == SHAPE_DELTA_FIRST && r->N == 0 && r->K == w->K && r->H == w->H &&
+                r->P == w->P && r->din == w->turn_delta_in_tok && r->out == w->turn_out_tok &&
                 strcmp(r->arm, a->arm->name) == 0)
                 return x;
         }

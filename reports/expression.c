@@ -227,24 +227,57 @@ static err_code figure_value(const spec *s, const char *id, const char *format, 
                    "found figure \"%s\", which the report's document does not have", id);
 }
 
+/* ---- words that depend on a value ---- */
+
+/* "EXPR [in UNIT] < NUMBER ? WORDS : WORDS": what a verdict says follows from the value, too. */
+typedef struct choice {
+    double limit;
+    const char *below, *otherwise;
+} choice;
+
+/* Cuts the tail off `text`; *any: there was one. */
+static err_code cut_choice(char *text, choice *out, bool *any, err *e) {
+    char *less = strstr(text, " < "), *ask = less ? strstr(less, " ? ") : NULL,
+         *colon = ask ? strstr(ask, " : ") : NULL, *end = NULL;
+    *any = less != NULL;
+    if (!less) return OK;
+    if (colon) {
+        *less = *ask = *colon = '\0';
+        *out = (choice){strtod(less + 3, &end), ask + 3, colon + 3};
+    }
+    if (!colon || end == less + 3 || *end || !isfinite(out->limit))
+        return err_set(e, E_SCHEMA, "", "expected EXPR < NUMBER ? WORDS : WORDS");
+    return OK;
+}
+
+static err_code value_of(const spec *s, char *text, arena *mem, ref_value *out, err *e) {
+    char *in = strstr(text, " in ");
+    const char *unit_name = in ? in + strlen(" in ") : "";
+    if (in) *in = '\0';
+    if (evaluate(s, text, mem, out, e) || reference_in_unit(unit_name, &out->v)) return e->code;
+    return err_set(e, E_SCHEMA, "", "found unit \"%s\", expected one that ratecast knows",
+                   unit_name);
+}
+
 err_code expression_get(const spec *s, const char *field, arena *mem, expressed *out, err *e) {
-    char *text = arena_strdup(mem, field), *format = text ? strrchr(text, ':') : NULL;
+    choice words = {0};
+    bool chooses = false;
+    ref_value v = {0};
+    char *text = arena_strdup(mem, field), *format = NULL;
     if (!text) return err_set(e, E_LIMIT, "", "does not fit the memory budget");
+    if (cut_choice(text, &words, &chooses, e)) return e->code;
+    if (!chooses) format = strrchr(text, ':');
     if (format) *format++ = '\0';
     for (size_t n = strlen(text); n > 0 && text[n - 1] == ' '; n--) text[n - 1] = '\0';
     if (strncmp(text, "figure ", 7) == 0 || strncmp(text, "printed ", 8) == 0)
         return figure_value(s, strchr(text, ' ') + 1, format ? format : "", text[0] == 'p', mem,
                             out, e);
-    char *in = strstr(text, " in ");
-    const char *to_unit = in ? in + strlen(" in ") : NULL;
-    if (in) *in = '\0';
     const char *shown = arena_strdup(mem, text); /* evaluation cuts the text */
-    ref_value v = {0};
-    if (evaluate(s, text, mem, &v, e)) return e->code;
-    if (to_unit && !reference_in_unit(to_unit, &v.v))
-        return err_set(e, E_SCHEMA, "", "found unit \"%s\", expected one that ratecast knows",
-                       to_unit);
-    if (print_number(v.v, format ? format : "", mem, &out->text, e)) return e->code;
+    if (value_of(s, text, mem, &v, e)) return e->code;
+    if (chooses)
+        out->text = v.v < words.limit ? words.below : words.otherwise;
+    else if (print_number(v.v, format ? format : "", mem, &out->text, e))
+        return e->code;
     out->title = arena_printf(mem, "%s: %s", PROV_UPPER[v.prov], shown ? shown : field);
     return out->title ? OK : err_set(e, E_LIMIT, "", "does not fit the memory budget");
 }

@@ -2,6 +2,7 @@
 
 #include "number.h"
 #include "report_project_json.h"
+#include "report_trend.h"
 #include "table.h"
 
 #include <inttypes.h>
@@ -360,11 +361,9 @@ static void add_arms(const view *v, buf *out) {
 static void add_head(const view *v, buf *out) {
     const scenario *s = v->p->scenario;
     const workload *w = &s->work;
-    prov worst = PROV_MODELED;
-    for (size_t i = 0; i < v->p->arms_n; i++) worst = prov_weakest(worst, v->p->arms[i].time_prov);
     buf_addf(out,
              "[%s PROJECTION] replayed by a simulator; no part of this session ran on silicon\n",
-             PROV_UPPER[worst]);
+             PROV_UPPER[projection_prov(v->p)]);
     buf_addf(out, "scenario  %s: %s\n", s->id, s->title);
     buf_addf(out,
              "workload  K = %" PRId64 " agents, H = %" PRId64 " turns, P = %" PRId64
@@ -529,6 +528,7 @@ void report_sweep(const scenario *s, const sweep_point *points, report_format f,
              s->sweep_values[s->sweep_n - 1]);
     buf_add(out, f == REPORT_MD ? "```\n\n" : "\n");
     table_markdown(t, out);
+    if (f == REPORT_TEXT) report_trend(s, points, scratch, out);
     add_notes(&v, out, "† Priced outside the measured range", true);
     add_assumptions(&v, out);
     add_notes(&v, out, "Taken as given", false);

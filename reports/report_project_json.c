@@ -221,9 +221,7 @@ static cJSON *result_tree(const projection *p, const rule_result rules[RULES_N])
     jw_str(root, "title", p->scenario->title);
     add_inputs(root, p);
     add_workload(root, p->scenario);
-    prov worst = PROV_MODELED;
-    for (size_t i = 0; i < p->arms_n; i++) worst = prov_weakest(worst, p->arms[i].time_prov);
-    jw_str(root, "provenance", PROV_NAMES[worst]);
+    jw_str(root, "provenance", PROV_NAMES[projection_prov(p)]);
     cJSON *arms = jw_arr(root, "arms");
     for (size_t i = 0; i < p->arms_n; i++) add_arm(arms, &p->arms[i]);
     const arm_result *first = &p->arms[0], *base = &p->arms[p->baseline];

@@ -24,9 +24,7 @@ static void add_arm(const projection *p, const arm_result *r, buf *out) {
 
 void report_stack_tsv(const projection *p, buf *out) {
     const scenario *s = p->scenario;
-    prov worst = PROV_MODELED;
-    for (size_t i = 0; i < p->arms_n; i++) worst = prov_weakest(worst, p->arms[i].time_prov);
-    buf_addf(out, "# [%s PROJECTION] ", PROV_UPPER[worst]);
+    buf_addf(out, "# [%s PROJECTION] ", PROV_UPPER[projection_prov(p)]);
     tsv_text(s->id, out);
     buf_addf(out, "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t", s->work.K, s->work.H, s->work.P);
     tsv_text(p->arms[p->baseline].arm->name, out);

@@ -1,6 +1,7 @@
 #include "report_sweep_tsv.h"
 
 #include "metric.h"
+#include "tsv.h"
 
 static void cell(const projection *p, const arm_result *r, const char *metric, double per,
                  buf *out) {
@@ -12,19 +13,28 @@ static void cell(const projection *p, const arm_result *r, const char *metric, d
 void report_sweep_tsv(const scenario *s, const sweep_point *points, buf *out) {
     const double mib = 1024 * 1024;
     const projection *first = points[0].p;
-    buf_addf(out, "# [MODELED PROJECTION] %s\t%s\t", s->id, s->sweep_path);
+    prov worst = PROV_MODELED;
+    for (size_t i = 0; i < s->sweep_n; i++)
+        worst = prov_weakest(worst, projection_prov(points[i].p));
+    buf_addf(out, "# [%s PROJECTION] ", PROV_UPPER[worst]);
+    tsv_text(s->id, out);
+    buf_add(out, "\t");
+    tsv_text(s->sweep_path, out);
+    buf_add(out, "\t");
     if (s->memory_budget_bytes > 0)
         buf_addf(out, "%.9g", (double)s->memory_budget_bytes / mib);
     else
         buf_add(out, "-");
-    buf_addf(out, "\t%s\n", first->arms[first->baseline].arm->name);
-    buf_add(out, "value\tarm\twall_s\tspeedup\tttft_cold_p50_ms\tttft_warm_p50_ms\tpeak_"
+    buf_add(out, "\t");
+    tsv_text(first->arms[first->baseline].arm->name, out);
+    buf_add(out, "\nvalue\tarm\twall_s\tspeedup\tttft_cold_p50_ms\tttft_warm_p50_ms\tpeak_"
                  "mib\textrapolated\n");
     for (size_t i = 0; i < s->sweep_n; i++) {
         const projection *p = points[i].p;
         for (size_t a = 0; a < p->arms_n; a++) {
             const arm_result *r = &p->arms[a];
-            buf_addf(out, "%s\t%s", s->sweep_values[i], r->arm->name);
+            buf_addf(out, "%s\t", s->sweep_values[i]);
+            tsv_text(r->arm->name, out);
             cell(p, r, "wall_s", 1, out);
             buf_add(out, "\t");
             if (r->sim.wall_ns > 0)

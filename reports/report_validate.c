@@ -149,7 +149,8 @@ void report_validate_text(const score *s, const witness *w, arena *mem, buf *out
                 "stands for its median\n");
     if (summaries)
         buf_add(out,
-                "\n* from the run's own summary: its session records are missing or incomplete\n");
+                "\nMarked *: from the run's own summary, since its session records are missing or "
+                "incomplete\n");
     buf_add(out, "\n");
     summary_table(s, mem, out);
     list_excluded(s, out);

@@ -160,7 +160,6 @@ static void read_witness(reader *r, jr o) {
     const char *const *ids = jr_str_array(o, "cards", &n);
     spec_witness *it = &r->s->witness[r->s->witness_n];
     const card **cards = ARENA_ARRAY(r->mem, const card *, n ? n : 1);
-    file_bytes f = {0};
     replay *all = NULL;
     if (!valid_name(o, name)) return;
     no_second(o, name, spec_witness_named(r->s, name) != NULL);
@@ -178,10 +177,13 @@ static void read_witness(reader *r, jr o) {
         if (card_find(r->where->lib, ids[i], NULL, r->mem, &cards[i], r->e)) return;
         add_input(r, "card", cards[i]->id, cards[i]->path, cards[i]->sha256);
     }
-    const char *runs = arena_printf(r->mem, "%s/runs.jsonl", dir);
-    if (!jr_ok(o) || !runs || read_named(r, "witnessed runs", runs, &f) ||
-        witness_load(it->path, r->mem, &it->witness, r->e) ||
-        replay_set(&it->witness, cards, n, it->summaries, r->mem, &all, r->e) ||
+    if (!jr_ok(o) || witness_load(it->path, r->mem, &it->witness, r->e)) return;
+    for (size_t i = 0; i < it->witness.files_n; i++) {
+        const file_bytes *f = &it->witness.files[i];
+        const char *file = arena_printf(r->mem, "%s%s", dir, f->name + strlen(it->path));
+        if (file) add_input(r, "witnessed runs", file, f->name, f->sha256);
+    }
+    if (!jr_ok(o) || replay_set(&it->witness, cards, n, it->summaries, r->mem, &all, r->e) ||
         score_runs(all, it->witness.n, SCORE_SCORE, r->mem, &it->score, r->e))
         return;
     r->s->witness_n++;

@@ -1,4 +1,5 @@
 #include "cli/cli.h"
+#include "cli/terminal.h"
 
 #include "base/file.h"
 #include "plots/plot.h"
@@ -71,8 +72,21 @@ err_code cli_target_check(const opts *o, const char *name, const card_library *l
 
 err_code cli_output(const opts *o, const buf *text, const card_library *lib,
                     const char *const *inputs, size_t inputs_n, err *e) {
+    const char *path = opts_get(o, "output");
     if (cli_target_check(o, "output", lib, inputs, inputs_n, e)) return e->code;
-    return file_write(opts_get(o, "output"), text->s, text->len, e);
+    terminal t;
+    bool plain = opts_given(o, "json") || opts_given(o, "csv") || opts_given(o, "tsv") ||
+                 opts_given(o, "md");
+    if ((path && strcmp(path, "-") != 0) || plain || !terminal_of_stdout(&t))
+        return file_write(path, text->s, text->len, e);
+    buf shown;
+    buf_init(&shown);
+    arena *mem = arena_new((size_t)INPUT_BUDGET_MIB << 20);
+    if (mem) terminal_text(&t, text->s, mem, &shown);
+    (void)file_write(path, mem ? shown.s : text->s, mem ? shown.len : text->len, e);
+    arena_free(mem);
+    buf_done(&shown);
+    return e->code;
 }
 
 int cli_in_arena(const opts *o, err_code (*body)(const opts *, card_library *, arena *, err *)) {

@@ -95,6 +95,12 @@ void opts_done(opts *o) {
     o->values = NULL;
 }
 
+bool opts_given(const opts *o, const char *name) {
+    for (size_t i = 0; i < o->cmd->opts_n; i++)
+        if (strcmp(o->cmd->opts[i].name, name) == 0) return o->opt[i].n > 0;
+    return false;
+}
+
 const parsed_opt *opts_all(const opts *o, const char *name) {
     for (size_t i = 0; i < o->cmd->opts_n; i++)
         if (strcmp(o->cmd->opts[i].name, name) == 0) return &o->opt[i];

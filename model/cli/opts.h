@@ -50,6 +50,8 @@ void opts_done(opts *o);
 void opts_help(const command *cmd, buf *out);
 
 bool opts_has(const opts *o, const char *name);
+/* The same of an option that the command may not have. */
+bool opts_given(const opts *o, const char *name);
 /* Value of an option that was given at most once; NULL when it was not. */
 const char *opts_get(const opts *o, const char *name);
 const parsed_opt *opts_all(const opts *o, const char *name);

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "plots/plot.h"
 #include "report_trace.h"
+#include "tsv.h"
 
 #include <string.h>
 
@@ -97,7 +98,13 @@ err_code trace_files_compose(const opts *o, const projection *p, span_window w, 
     }
     if (e->code || !opts_has(o, "timeline-plot")) return e->code;
     trace_options drawn = {.window = w, .most_n = TRACE_PLOT_SPANS_MAX, .rows_only = true};
-    if (trace_new(p, drawn, mem, &t, e) == OK) report_timeline_tsv(&t, &out->plotted);
+    if (trace_new(p, drawn, mem, &t, e) == OK) {
+        buf table;
+        buf_init(&table);
+        report_timeline_tsv(&t, &table);
+        tsv_text(table.s, &out->plotted); /* the file that is asked for has names as they are */
+        buf_done(&table);
+    }
     trace_done(&t);
     if (!e->code && !has_rows(&out->plotted))
         return err_set(e, E_REFUSED, "--timeline-plot", "nothing happens in the window");

@@ -160,10 +160,18 @@ if command -v gnuplot >/dev/null; then
         run project "$S/$file.json" --timeline-plot $file.svg
         is "picture of $file: exit 0" test $code -eq 0
     done
+    sed 's/"fak-native"/"#say \\"when\\""/; s/"llama.cpp"/"NaN"/' mine.json >odd.json
+    run project odd.json --timeline-plot odd.svg
+    is "picture of names that gnuplot reads otherwise: exit 0" test $code -eq 0
+    is "picture of names that gnuplot reads otherwise: both" sh -c 'grep -q ">#say ″when″<" odd.svg && grep -q ">NaN<" odd.svg'
+    run project odd.json --set workload.K=1 --plot odd.svg
+    is "stack of such names: exit 0" test $code -eq 0
+    run explain odd.json --plot odd.svg
+    is "waterfall of such names: exit 0" test $code -eq 0
     plot part.svg --trace-window 100:200 --arm fak-native
     is "picture of a window: exit 0" test $code -eq 0
     is "picture: its axis" grep -q 'seconds since the session began' part.svg
-    is "picture: says what it is" grep -q 'modeled projection' part.svg
+    is "picture: says what it is" grep -q 'MODELED PROJECTION' part.svg
     is "picture: the device's row" grep -q '>device<' part.svg
     is "picture: one arm" sh -c 'grep -q ">fak-native<" part.svg && ! grep -q ">llama.cpp<" part.svg'
 else

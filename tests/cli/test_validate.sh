@@ -229,6 +229,25 @@ if command -v gnuplot >/dev/null; then
     cp real.svg again.svg
     plot real.svg
     is "plot by gnuplot: the same bytes again" cmp real.svg again.svg
+    # how many runs lie in each band, its edges included; an arm without a card-only wall, a run without an interval
+    walls() { # NAME SEEN:PROJECTED...
+        made=$1
+        shift
+        printf 'run_id\tarm\twitnessed_s\tprojected_s\tlo_s\thi_s\tcard_only_s\n' >"$made.tsv"
+        for pair; do printf 'r\tarm\t%s\t%s\t%s\t%s\t0\n' "${pair%:*}" "${pair#*:}" "${pair#*:}" "${pair#*:}"; done >>"$made.tsv"
+        LC_ALL=C.UTF-8 gnuplot -d -c "$REPO/plots/validate.gp" "$made.tsv" "$made.svg" >said 2>&1
+        is "$made: drawn" test $? -eq 0
+        is "$made: silent" test ! -s said
+    }
+    # 5 % off is 105 and 95 of 100, 10 % off 110 and 90
+    walls edges 100:100 100:105 100:95 100:105.001 100:94.999 100:110 100:90 100:110.001 100:89.999 100:250
+    is "edges: 3 and 7 of 10" grep -q 'inside ± 5 %: 3 of 10; inside ± 10 %: 7 of 10' edges.svg
+    walls small 0.001:0.00105 0.001:0.0012
+    is "small: 1 and 1 of 2" grep -q 'inside ± 5 %: 1 of 2; inside ± 10 %: 1 of 2' small.svg
+    walls one 1000000:1000000
+    is "one: 1 and 1 of 1" grep -q 'inside ± 5 %: 1 of 1; inside ± 10 %: 1 of 1' one.svg
+    is "both bands in the key" sh -c 'grep -q "<text>.*± 5 %<" one.svg && grep -q "<text>.*± 10 %<" one.svg'
+    is "no symbol of size 0, an SVG that some viewers refuse" sh -c '! grep -q "scale(0\.00" one.svg real.svg'
 else
     echo "SKIPPED: gnuplot is not installed"
 fi
