@@ -91,19 +91,26 @@ static bool bare_number(const char *text) {
     return reference_in_unit(s, &v);
 }
 
-static err_code add(reader *r, piece_kind kind, const char *from, const char *to) {
+static const piece *no_room(const reader *r) {
+    err_set(r->e, E_LIMIT, r->f->name, "does not fit the memory budget");
+    return NULL;
+}
+
+/* The new piece, NULL with an error. */
+static const piece *add(reader *r, piece_kind kind, const char *from, const char *to) {
     if (r->n == r->cap) {
         size_t cap = r->cap ? 2 * r->cap : 64;
         piece *more = ARENA_ARRAY(r->mem, piece, cap);
-        if (!more) return err_set(r->e, E_LIMIT, r->f->name, "does not fit the memory budget");
+        if (!more) return no_room(r);
         if (r->n) memcpy(more, r->pieces, r->n * sizeof *more);
         r->pieces = more;
         r->cap = cap;
     }
     char *text = arena_printf(r->mem, "%.*s", (int)(to - from), from);
-    if (!text) return err_set(r->e, E_LIMIT, r->f->name, "does not fit the memory budget");
-    r->pieces[r->n++] = (piece){.kind = kind, .text = text, .where = place(r, from)};
-    return OK;
+    if (!text) return no_room(r);
+    piece *it = &r->pieces[r->n++];
+    *it = (piece){.kind = kind, .text = text, .where = place(r, from)};
+    return it;
 }
 
 static err_code add_section(reader *r, bool open, const char *name, const char *to) {
@@ -113,9 +120,9 @@ static err_code add_section(reader *r, bool open, const char *name, const char *
         return err_set(r->e, E_SYNTAX, place(r, name), "found {{%c%.*s}}, expected %s%s",
                        open ? '#' : '/', (int)n, name, r->open ? "{{/" : "{{#",
                        r->open ? r->open : "...}} before it");
-    if (add(r, open ? PIECE_IF : PIECE_END, name, to) || r->n == 0) return r->e->code;
-    r->open = open ? r->pieces[r->n - 1].text : NULL;
-    return OK;
+    const piece *p = add(r, open ? PIECE_IF : PIECE_END, name, to);
+    r->open = open && p ? p->text : NULL;
+    return r->e->code;
 }
 
 /* What stands between {{ and }}. */
@@ -127,14 +134,13 @@ static err_code add_field(reader *r, const char *from, const char *to) {
         return err_set(r->e, E_SYNTAX, place(r, from), "found a line break, expected }} before it");
     if (*from == '!') return OK;
     if (*from == '#' || *from == '/') return add_section(r, *from == '#', from + 1, to);
-    if (strncmp(from, "lit:", 4) != 0) return add(r, PIECE_FIELD, from, to);
-    if (add(r, PIECE_LITERAL, from + 4, to)) return r->e->code;
-    const piece *p = &r->pieces[r->n - 1];
-    if (!p->text[0] || bare_number(p->text))
+    bool literal = strncmp(from, "lit:", 4) == 0;
+    const piece *p = add(r, literal ? PIECE_LITERAL : PIECE_FIELD, from + (literal ? 4 : 0), to);
+    if (literal && p && (!p->text[0] || bare_number(p->text)))
         return err_set(r->e, E_SYNTAX, p->where,
                        "found {{lit:%s}}, expected a name: a number is given by reference",
                        p->text);
-    return OK;
+    return r->e->code;
 }
 
 err_code template_parse(const file_bytes *f, arena *mem, template_text *out, err *e) {
@@ -144,7 +150,7 @@ err_code template_parse(const file_bytes *f, arena *mem, template_text *out, err
         return err_set(e, E_SYNTAX, f->name, "found a NUL byte, expected Markdown");
     for (const char *s = f->s; *s && !e->code;) {
         const char *open = strstr(s, "{{"), *end = open ? open : s + strlen(s);
-        if (end > s && (check_text(&r, s, end) || add(&r, PIECE_TEXT, s, end))) break;
+        if (end > s && (check_text(&r, s, end) || !add(&r, PIECE_TEXT, s, end))) break;
         if (!open) break;
         const char *close = strstr(open, "}}");
         if (!close) return err_set(e, E_SYNTAX, place(&r, open), "found {{ without }}");

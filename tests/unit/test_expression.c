@@ -196,9 +196,9 @@ static const wrong WRONG[] = {
     {"", E_SCHEMA, "SCENARIO/ARM.METRIC"},
     {"x", E_SCHEMA, "SCENARIO/ARM.METRIC"},
     {"5", E_SCHEMA, "SCENARIO/ARM.METRIC"},
-    {"1.86", E_SCHEMA, "\"1\""},
+    {"1.86", E_SCHEMA, "SCENARIO/ARM.METRIC"},
     {"h.K * 2", E_SCHEMA, "\"2\""},
-    {"h.K * 2.5", E_SCHEMA, "\"2\""},
+    {"h.K * 2.5", E_SCHEMA, "\"2.5\""},
     /* names */
     {"hh.K", E_SCHEMA, "scenario \"hh\""},
     {"H.K", E_SCHEMA, "scenario \"H\""},
