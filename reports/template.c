@@ -44,8 +44,7 @@ static unsigned long code_point(const char *s, size_t *n) {
     return broken ? ~0UL : c;
 }
 
-/* Bytes of the digit that `s` begins with; 0: none. Whatever reads as a number counts. */
-static size_t digit_at(const char *s) {
+size_t template_digit(const char *s) {
     static const struct {
         unsigned long first, last;
     } DIGITS[] = {{'0', '9'},       {0xB2, 0xB3},      {0xB9, 0xB9},     /* superscripts */
@@ -63,7 +62,7 @@ static size_t digit_at(const char *s) {
 
 static err_code check_text(reader *r, const char *from, const char *to) {
     for (const char *s = from; s < to; s++) {
-        size_t n = digit_at(s);
+        size_t n = template_digit(s);
         if (n > 0)
             return err_set(r->e, E_SYNTAX, place(r, s),
                            "found the digit \"%.*s\" in the text, expected a value by reference "
@@ -82,8 +81,8 @@ static bool bare_number(const char *text) {
     double v = 1;
     bool digits = false;
     /* bytes of these, which will do */
-    while (*s && digit_at(s) == 0 && (strchr(SIGNS, *s) || strchr(BLANKS, *s))) s++;
-    for (size_t n; (n = digit_at(s)) > 0 || (digits && *s && strchr(".,", *s)); digits = true)
+    while (*s && template_digit(s) == 0 && (strchr(SIGNS, *s) || strchr(BLANKS, *s))) s++;
+    for (size_t n; (n = template_digit(s)) > 0 || (digits && *s && strchr(".,", *s)); digits = true)
         s += n > 0 ? n : 1;
     if (!digits) return false;
     while (*s && strchr(BLANKS, *s)) s++;
