@@ -11,6 +11,8 @@
  * whole number. "figure ID [:,]" is a source's figure, regenerated at its printed digits (one that
  * is given: as printed), "printed ID [:,]" the same as the document prints it.
  *
+ * "EXPR [in UNIT] < NUMBER ? WORDS : WORDS" puts the words that are true; they hold no digit.
+ *
  * The text is Markdown; where its numbers come from stands in marks (marks.h), which become what a
  * page shows on hover, and pictures. */
 #ifndef RATECAST_COMPOSE_H

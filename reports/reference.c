@@ -148,8 +148,9 @@ err_code reference_get(reference_base *b, const char *ref, ref_value *out, err *
     if (strncmp(ref, "card ", 5) == 0) return card_ref(b, ref, out, e);
     size_t n = strcspn(ref, ".@/");
     const char *slash = strchr(ref, '/'), *dot = strrchr(ref, '.');
-    bool swept = ref[n] == '@';
-    if (!dot || n >= sizeof name || (slash && (dot < slash || dot - slash >= NAME_MAX_CHARS)) ||
+    bool swept = ref[n] == '@', number = ref[strspn(ref, "0123456789.")] == '\0';
+    if (!dot || number || n >= sizeof name ||
+        (slash && (dot < slash || dot - slash >= NAME_MAX_CHARS)) ||
         (slash && !swept && slash != ref + n) ||
         (swept && (!slash || (size_t)(slash - ref) - n >= sizeof value)))
         return err_set(e, E_SCHEMA, "", "found \"%s\", expected \"SCENARIO/ARM.METRIC\"", ref);

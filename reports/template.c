@@ -44,8 +44,7 @@ static unsigned long code_point(const char *s, size_t *n) {
     return broken ? ~0UL : c;
 }
 
-/* Bytes of the digit that `s` begins with; 0: none. Whatever reads as a number counts. */
-static size_t digit_at(const char *s) {
+size_t template_digit(const char *s) {
     static const struct {
         unsigned long first, last;
     } DIGITS[] = {{'0', '9'},       {0xB2, 0xB3},      {0xB9, 0xB9},     /* superscripts */
@@ -63,7 +62,7 @@ static size_t digit_at(const char *s) {
 
 static err_code check_text(reader *r, const char *from, const char *to) {
     for (const char *s = from; s < to; s++) {
-        size_t n = digit_at(s);
+        size_t n = template_digit(s);
         if (n > 0)
             return err_set(r->e, E_SYNTAX, place(r, s),
                            "found the digit \"%.*s\" in the text, expected a value by reference "
@@ -82,8 +81,8 @@ static bool bare_number(const char *text) {
     double v = 1;
     bool digits = false;
     /* bytes of these, which will do */
-    while (*s && digit_at(s) == 0 && (strchr(SIGNS, *s) || strchr(BLANKS, *s))) s++;
-    for (size_t n; (n = digit_at(s)) > 0 || (digits && *s && strchr(".,", *s)); digits = true)
+    while (*s && template_digit(s) == 0 && (strchr(SIGNS, *s) || strchr(BLANKS, *s))) s++;
+    for (size_t n; (n = template_digit(s)) > 0 || (digits && *s && strchr(".,", *s)); digits = true)
         s += n > 0 ? n : 1;
     if (!digits) return false;
     while (*s && strchr(BLANKS, *s)) s++;
@@ -91,19 +90,26 @@ static bool bare_number(const char *text) {
     return reference_in_unit(s, &v);
 }
 
-static err_code add(reader *r, piece_kind kind, const char *from, const char *to) {
+static const piece *no_room(const reader *r) {
+    err_set(r->e, E_LIMIT, r->f->name, "does not fit the memory budget");
+    return NULL;
+}
+
+/* The new piece, NULL with an error. */
+static const piece *add(reader *r, piece_kind kind, const char *from, const char *to) {
     if (r->n == r->cap) {
         size_t cap = r->cap ? 2 * r->cap : 64;
         piece *more = ARENA_ARRAY(r->mem, piece, cap);
-        if (!more) return err_set(r->e, E_LIMIT, r->f->name, "does not fit the memory budget");
+        if (!more) return no_room(r);
         if (r->n) memcpy(more, r->pieces, r->n * sizeof *more);
         r->pieces = more;
         r->cap = cap;
     }
     char *text = arena_printf(r->mem, "%.*s", (int)(to - from), from);
-    if (!text) return err_set(r->e, E_LIMIT, r->f->name, "does not fit the memory budget");
-    r->pieces[r->n++] = (piece){.kind = kind, .text = text, .where = place(r, from)};
-    return OK;
+    if (!text) return no_room(r);
+    piece *it = &r->pieces[r->n++];
+    *it = (piece){.kind = kind, .text = text, .where = place(r, from)};
+    return it;
 }
 
 static err_code add_section(reader *r, bool open, const char *name, const char *to) {
@@ -113,9 +119,9 @@ static err_code add_section(reader *r, bool open, const char *name, const char *
         return err_set(r->e, E_SYNTAX, place(r, name), "found {{%c%.*s}}, expected %s%s",
                        open ? '#' : '/', (int)n, name, r->open ? "{{/" : "{{#",
                        r->open ? r->open : "...}} before it");
-    if (add(r, open ? PIECE_IF : PIECE_END, name, to)) return r->e->code;
-    r->open = open ? r->pieces[r->n - 1].text : NULL;
-    return OK;
+    const piece *p = add(r, open ? PIECE_IF : PIECE_END, name, to);
+    r->open = open && p ? p->text : NULL;
+    return r->e->code;
 }
 
 /* What stands between {{ and }}. */
@@ -127,14 +133,13 @@ static err_code add_field(reader *r, const char *from, const char *to) {
         return err_set(r->e, E_SYNTAX, place(r, from), "found a line break, expected }} before it");
     if (*from == '!') return OK;
     if (*from == '#' || *from == '/') return add_section(r, *from == '#', from + 1, to);
-    if (strncmp(from, "lit:", 4) != 0) return add(r, PIECE_FIELD, from, to);
-    if (add(r, PIECE_LITERAL, from + 4, to)) return r->e->code;
-    const piece *p = &r->pieces[r->n - 1];
-    if (!p->text[0] || bare_number(p->text))
+    bool literal = strncmp(from, "lit:", 4) == 0;
+    const piece *p = add(r, literal ? PIECE_LITERAL : PIECE_FIELD, from + (literal ? 4 : 0), to);
+    if (literal && p && (!p->text[0] || bare_number(p->text)))
         return err_set(r->e, E_SYNTAX, p->where,
                        "found {{lit:%s}}, expected a name: a number is given by reference",
                        p->text);
-    return OK;
+    return r->e->code;
 }
 
 err_code template_parse(const file_bytes *f, arena *mem, template_text *out, err *e) {
@@ -144,7 +149,7 @@ err_code template_parse(const file_bytes *f, arena *mem, template_text *out, err
         return err_set(e, E_SYNTAX, f->name, "found a NUL byte, expected Markdown");
     for (const char *s = f->s; *s && !e->code;) {
         const char *open = strstr(s, "{{"), *end = open ? open : s + strlen(s);
-        if (end > s && (check_text(&r, s, end) || add(&r, PIECE_TEXT, s, end))) break;
+        if (end > s && (check_text(&r, s, end) || !add(&r, PIECE_TEXT, s, end))) break;
         if (!open) break;
         const char *close = strstr(open, "}}");
         if (!close) return err_set(e, E_SYNTAX, place(&r, open), "found {{ without }}");

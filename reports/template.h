@@ -36,6 +36,10 @@ typedef struct template_text {
     size_t n;
 } template_text;
 
+/* Bytes of the digit that `s` begins with; 0: none. Superscripts, fractions and digits of other
+ * alphabets count: whatever reads as a number. */
+size_t template_digit(const char *s);
+
 /* E_SYNTAX at FILE:LINE:COLUMN. */
 MUST_USE err_code template_parse(const file_bytes *f, arena *mem, template_text *out, err *e);
 

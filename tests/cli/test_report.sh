@@ -354,7 +354,7 @@ bad "an explanation of a sweep" "$(base '"explain": [{"name": "w", "scenarios": 
 bad "two explanations of a name" "$(base '"explain": [{"name": "w", "scenarios": ["scenarios/head_to_head_4k.json"]}, {"name": "w", "scenarios": ["scenarios/head_to_head_4k.json"]}]')" \
     'bad.json#/explain/1/name' 'a second "w"'
 bad "witnessed runs without a card" "$(base '"witness": [{"name": "m", "runs": "x", "cards": []}]')" 'bad.json#/witness/0/cards'
-bad "witnessed runs of no folder" "$(base '"witness": [{"name": "m", "runs": "x", "cards": ["qwen2-7b-like-q8_0-h200-split"]}]')" x/runs.jsonl
+bad "witnessed runs of no folder" "$(base '"witness": [{"name": "m", "runs": "x", "cards": ["qwen2-7b-like-q8_0-h200-split"]}]')" x runs.jsonl 'No such file'
 bad "witnessed runs of no card" "$(base '"witness": [{"name": "m", "runs": "x", "cards": ["nobody"]}]')" nobody
 bad "figures of no document" "$(base '"figures": "nobody"')" 'bad.json#/figures' '"nobody"'
 many=$(awk 'BEGIN { for (i = 0; i < 65; i++) printf "%s{\"name\": \"p%d\", \"kind\": \"stack\", \"of\": \"h\"}", i ? ", " : "", i }')

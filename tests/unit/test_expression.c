@@ -28,10 +28,11 @@ static void add_witness(spec *s) {
     static const score_run SCORED[] = {
         {.r = &REPLAYS[0], .wall_s = 99, .lo_s = 90, .hi_s = 108, .seen_wall_s = 110},
         {.r = &REPLAYS[1], .wall_s = 50, .card_only_wall_s = 48, .seen_wall_s = 40}};
-    s->witness[0] = (spec_witness){
-        .name = "m",
-        .score = {
-            .runs = SCORED, .n = 2, .wall = {.n = 2, .mean_abs_frac = 0.175, .bias_frac = NAN}}};
+    s->witness[0] =
+        (spec_witness){.name = "m",
+                       .score = {.runs = SCORED,
+                                 .n = 2,
+                                 .wall = {.n = 2, .mean_abs_frac = 0.175, .bias_frac = HUGE_VAL}}};
     s->witness_n = 1;
 }
 
@@ -74,7 +75,8 @@ static const value VALUES[] = {
     {"h/llama.cpp.prefix_evals", "4", "DERIVED: h/llama.cpp.prefix_evals"},
     {"h/fak-native.bandwidth_ceiling_tok_s:.2", "8.77",
      "ROOFLINE: h/fak-native.bandwidth_ceiling_tok_s"},
-    {"h/fak-native.weight_stream_s in ms:.1", "114.0", "ROOFLINE: h/fak-native.weight_stream_s"},
+    {"h/fak-native.weight_stream_s in ms:.1", "114.0",
+     "ROOFLINE: h/fak-native.weight_stream_s in ms"},
     /* one value of a sweep: presented is K (4096 + 256) */
     {"ab@16/cache-on.presented_tok:,", "69,632", "DERIVED: ab@16/cache-on.presented_tok"},
     {"ab@1/cache-off.presented_tok:,", "4,352", "DERIVED: ab@1/cache-off.presented_tok"},
@@ -84,11 +86,11 @@ static const value VALUES[] = {
     {FAK " decode 1:.2", "7.61", "WITNESSED: " FAK " decode 1"},
     {FAK " prefill 0:.2", "48.54", "WITNESSED: " FAK " prefill 0"},
     {FAK " weights_bytes:,", "17,106,775,008", "WITNESSED: " FAK " weights_bytes"},
-    {FAK " weights_bytes in GB :.3", "17.107", "WITNESSED: " FAK " weights_bytes"},
-    {FAK " weights_bytes in MiB:,.1", "16,314.3", "WITNESSED: " FAK " weights_bytes"},
-    {FAK " weights_bytes in GiB:.2", "15.93", "WITNESSED: " FAK " weights_bytes"},
+    {FAK " weights_bytes in GB :.3", "17.107", "WITNESSED: " FAK " weights_bytes in GB"},
+    {FAK " weights_bytes in MiB:,.1", "16,314.3", "WITNESSED: " FAK " weights_bytes in MiB"},
+    {FAK " weights_bytes in GiB:.2", "15.93", "WITNESSED: " FAK " weights_bytes in GiB"},
     {FAK " kv_bytes_per_tok:,", "65,536", "ASSUMED: " FAK " kv_bytes_per_tok"},
-    {FAK " mem_bw_bytes_s in GB/s", "150", "ROOFLINE: " FAK " mem_bw_bytes_s"},
+    {FAK " mem_bw_bytes_s in GB/s", "150", "ROOFLINE: " FAK " mem_bw_bytes_s in GB/s"},
     /* operators from left to right; 7.61 / 7.38 = 1.0312 */
     {"h.K + h.H * h.K", "96", "ASSUMED: h.K + h.H * h.K"},
     {"h.H - h.K / h.K", "4", "ASSUMED: h.H - h.K / h.K"},
@@ -96,10 +98,10 @@ static const value VALUES[] = {
     {"h.K - h.H", "-16", "ASSUMED: h.K - h.H"},
     {"h.K - h.P:,", "-4,092", "ASSUMED: h.K - h.P"},
     {"h.K - h.K:.2", "0.00", "ASSUMED: h.K - h.K"},
-    {"h.K / h.H in %", "20", "ASSUMED: h.K / h.H"},
-    {"h.K / h.H in %:.1", "20.0", "ASSUMED: h.K / h.H"},
+    {"h.K / h.H in %", "20", "ASSUMED: h.K / h.H in %"},
+    {"h.K / h.H in %:.1", "20.0", "ASSUMED: h.K / h.H in %"},
     {"h.K / h.H:.9", "0.200000000", "ASSUMED: h.K / h.H"},
-    {"h.K / h.H in x:.1", "0.2", "ASSUMED: h.K / h.H"},
+    {"h.K / h.H in x:.1", "0.2", "ASSUMED: h.K / h.H in x"},
     /* no minus before nothing: -4 / 483840 */
     {"h.K - h.K - h.K / h.presented_tok:.2", "0.00", "ASSUMED: h.K - h.K - h.K / h.presented_tok"},
     /* arithmetic on measurements is no measurement; a mixture is its weakest */
@@ -113,13 +115,13 @@ static const value VALUES[] = {
      "ROOFLINE: " FAK " mem_bw_bytes_s / " FAK " weights_bytes"},
     /* witnessed runs by hand: 99 / 110 - 1, 50 - 48 */
     {"witness m.runs_n", "2", "DERIVED: witness m.runs_n"},
-    {"witness m.wall_mean_abs_frac in %:.1", "17.5", "DERIVED: witness m.wall_mean_abs_frac"},
+    {"witness m.wall_mean_abs_frac in %:.1", "17.5", "DERIVED: witness m.wall_mean_abs_frac in %"},
     {"witness m/r.1-a.witnessed_s", "110", "WITNESSED: witness m/r.1-a.witnessed_s"},
     {"witness m/r.1-a.projected_s:.1", "99.0", "MODELED: witness m/r.1-a.projected_s"},
-    {"witness m/r.1-a.error_frac in %:.1", "-10.0", "DERIVED: witness m/r.1-a.error_frac"},
+    {"witness m/r.1-a.error_frac in %:.1", "-10.0", "DERIVED: witness m/r.1-a.error_frac in %"},
     {"witness m/r2.projected_s - witness m/r2.card_only_s", "2",
      "MODELED: witness m/r2.projected_s - witness m/r2.card_only_s"},
-    {"witness m/r2.witnessed_s in min:.3", "0.667", "WITNESSED: witness m/r2.witnessed_s"},
+    {"witness m/r2.witnessed_s in min:.3", "0.667", "WITNESSED: witness m/r2.witnessed_s in min"},
     {"witness m/r2.witnessed_s * witness m/r2.witnessed_s:,", "1,600",
      "DERIVED: witness m/r2.witnessed_s * witness m/r2.witnessed_s"},
     /* sums that have to be 0 and ratios that have to be 1, however they come about */
@@ -133,6 +135,15 @@ static const value VALUES[] = {
      "ASSUMED: h/llama.cpp.wall_s / h/fak-native.wall_s / explain why.to_speedup"},
     {"explain why/card.after_speedup / explain why.to_speedup:.7", "1.0000000",
      "ASSUMED: explain why/card.after_speedup / explain why.to_speedup"},
+    /* words by value: 4 agents, 20 % */
+    {"h.K < 5 ? few : many", "few", "ASSUMED: h.K"},
+    {"h.K < 4 ? few : many", "many", "ASSUMED: h.K"},
+    {"h.K / h.H in % < 20.5 ? under : over", "under", "ASSUMED: h.K / h.H in %"},
+    {"h.K - h.H < -15.5 ? a : b : c", "a", "ASSUMED: h.K - h.H"},
+    {"h.K - h.H < -16.5 ? a : b : c", "b : c", "ASSUMED: h.K - h.H"},
+    {"h.K < 5 ?  : over", "", "ASSUMED: h.K"},
+    {"h/fak-native.output_tok < 1e4 ? *less*, **really** : more", "*less*, **really**",
+     "DERIVED: h/fak-native.output_tok"},
     /* figures: as the document prints them, and at its digits again */
     {"printed h056", "9.68", "printed, single-stream decode ceiling (h056, does not follow)"},
     {"figure h056", "8.77", "regenerated, single-stream decode ceiling (h056, does not follow)"},
@@ -195,9 +206,9 @@ static const wrong WRONG[] = {
     {"", E_SCHEMA, "SCENARIO/ARM.METRIC"},
     {"x", E_SCHEMA, "SCENARIO/ARM.METRIC"},
     {"5", E_SCHEMA, "SCENARIO/ARM.METRIC"},
-    {"1.86", E_SCHEMA, "\"1\""},
+    {"1.86", E_SCHEMA, "SCENARIO/ARM.METRIC"},
     {"h.K * 2", E_SCHEMA, "\"2\""},
-    {"h.K * 2.5", E_SCHEMA, "\"2\""},
+    {"h.K * 2.5", E_SCHEMA, "\"2.5\""},
     /* names */
     {"hh.K", E_SCHEMA, "scenario \"hh\""},
     {"H.K", E_SCHEMA, "scenario \"H\""},
@@ -270,6 +281,23 @@ static const wrong WRONG[] = {
     {"h.K / h.H:,", E_SCHEMA, "no whole number"},
     /* 17,106,775,008 / 20 = ...750.4: large, and no whole number all the same */
     {FAK " weights_bytes / h.H", E_SCHEMA, "no whole number"},
+    /* words by value */
+    {"h.K < 5", E_SCHEMA, "EXPR < NUMBER ? WORDS : WORDS"},
+    {"h.K < 5 ? a", E_SCHEMA, "EXPR < NUMBER ? WORDS : WORDS"},
+    {"h.K < 5 ? : b", E_SCHEMA, "EXPR < NUMBER ? WORDS : WORDS"},
+    {"h.K < 5 : a ? b", E_SCHEMA, "EXPR < NUMBER ? WORDS : WORDS"},
+    {"h.K < h.H ? a : b", E_SCHEMA, "EXPR < NUMBER ? WORDS : WORDS"},
+    {"h.K < 5x ? a : b", E_SCHEMA, "EXPR < NUMBER ? WORDS : WORDS"},
+    {"h.K <  ? a : b", E_SCHEMA, "EXPR < NUMBER ? WORDS : WORDS"},
+    {"h.K < inf ? a : b", E_SCHEMA, "EXPR < NUMBER ? WORDS : WORDS"},
+    {"h.K < nan ? a : b", E_SCHEMA, "EXPR < NUMBER ? WORDS : WORDS"},
+    {"h.K < 5 ? 1.86x : b", E_SCHEMA, "digit"},
+    {"h.K < 5 ? a : twice²", E_SCHEMA, "digit"},
+    {"h.k < 5 ? a : b", E_SCHEMA, "\"k\""},
+    {"h.K:.1 < 5 ? a : b", E_SCHEMA, "\"K:.1\""},
+    {"h.K / h.tool_latency_s < 5 ? a : b", E_RANGE, "not finite"},
+    {"figure h056 < 5 ? a : b", E_SCHEMA, "figure"},
+    {"printed h056 < 5 ? a : b", E_SCHEMA, "figure"},
     /* operators */
     {"h.K /", E_SCHEMA, ""},
     {"h.K / ", E_SCHEMA, "SCENARIO/ARM.METRIC"},

@@ -92,6 +92,18 @@ Test(marks, of_no_mark_at_all) {
     buf_done(&out);
 }
 
+/* Words of a template stand in marks, too. */
+Test(marks, no_mark_ends_in_its_text) {
+    buf b;
+    buf_init(&b);
+    mark_add(&b, 0, &MARKS[0], "a" CLOSE "b" OPEN "0" MIDDLE "c\xEE\x80\x83\xEE");
+    expect_markdown(b.s, "a\xEF\xBF\xBD"
+                         "b\xEF\xBF\xBD"
+                         "0\xEF\xBF\xBD"
+                         "c\xEE\x80\x83\xEE");
+    buf_done(&b);
+}
+
 /* A scenario's title may hold a whole mark: after that it is none, and what was there before is. */
 Test(marks, forged_ones_are_disarmed) {
     buf b;
