@@ -353,7 +353,7 @@ static err_code report(const opts *o, card_library *lib, arena *mem, err *e) {
     bool own = false;
     composed c;
     buf tables[SPEC_LIST_MAX];
-    if (read_spec(o, lib, mem, &s, &own, e)) return e->code;
+    if (read_spec(o, lib, mem, &s, &own, e) || !s) return e->code;
     output w = {.folder = folder_of(o, s, own, mem, e), .s = s, .mem = mem, .tables = tables};
     if (e->code) return e->code;
     if (!w.folder) return no_room(e);
