@@ -82,8 +82,9 @@ static err_code seed_of(const opts *o, uint64_t *seed, err *e) {
     if (!text) return OK;
     errno = 0;
     *seed = strtoull(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end || errno)
-        return err_set(e, E_USAGE, "--seed", "must be a whole number below 2^64, is \"%s\"", text);
+    /* JSON holds whole numbers up to 2^53 */
+    if (text[0] < '0' || text[0] > '9' || *end || errno || *seed > (uint64_t)1 << 53)
+        return err_set(e, E_USAGE, "--seed", "must be a whole number up to 2^53, is \"%s\"", text);
     return OK;
 }
 
