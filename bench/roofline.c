@@ -133,10 +133,8 @@ roofline_rates roofline_rates_of(const roofline_fit *fit, const hardware *chip, 
     return r;
 }
 
-roofline_rates roofline_rates_declared(const hardware *chip, double weight_bits, double declared,
-                                       double peak_flop_s) {
+roofline_rates roofline_rates_declared(const hardware *chip, double declared, double peak_flop_s) {
     double peak = chip->fp16_flop_s > 0 ? chip->fp16_flop_s : peak_flop_s;
-    (void)weight_bits; /* in fp16 whatever the weights: the slower assumption */
     return (roofline_rates){.eta = declared,
                             .kv_eta = declared,
                             .mfu = peak > 0 ? declared : 0,

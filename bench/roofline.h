@@ -80,9 +80,9 @@ MUST_USE err_code roofline_leave_out(const roofline_fit *fit, arena *mem, roofli
  * Without arithmetic mfu is 0: one sequence can be priced, and no prefill. */
 roofline_rates roofline_rates_of(const roofline_fit *fit, const hardware *chip, double weight_bits,
                                  double peak_flop_s);
-/* No fit: `efficiency` of bandwidth and arithmetic alike, no fixed time. */
-roofline_rates roofline_rates_declared(const hardware *chip, double weight_bits, double efficiency,
-                                       double peak_flop_s);
+/* No fit: `efficiency` of bandwidth and fp16 arithmetic alike, whatever the weights; no fixed
+ * time. */
+roofline_rates roofline_rates_declared(const hardware *chip, double efficiency, double peak_flop_s);
 
 double roofline_pass_s(const roofline_rates *r, const roofline_work *w, int64_t rows);
 double roofline_decode_s(const roofline_rates *r, const roofline_work *w, int64_t batch_n,
