@@ -134,8 +134,8 @@ static err_code write_card(const opts *o, const hardware_catalogue *chips,
     buf out;
     buf_init(&out);
     if (!roofline_card_write(&q, &a, mem, &out, e) && !cli_output(o, &out, lib, inputs, 2, e)) {
-        fprintf(stderr, "%s: %s: nothing was measured: every point is %s\n", cli_program,
-                q.chip->chip, PROV_UPPER[a.prov]);
+        fprintf(stderr, "%s: %s: nothing of this card was measured: every point is %s\n",
+                cli_program, q.chip->chip, PROV_UPPER[a.prov]);
         if (a.rates.mfu <= 0)
             fprintf(stderr,
                     "  one sequence and no prefill: the catalogue has no arithmetic of this chip "

@@ -83,10 +83,14 @@ static const char *rates_text(const roofline_request *q, const roofline_answer *
                                       : "")
                    : "no prefill and one sequence only: the chip's arithmetic for such weights is "
                      "not known";
-    return arena_printf(mem, "%s; %s", decode, prefill);
+    const char *fit = a->fit.family ? roofline_fit_text(&a->fit, mem) : "";
+    return arena_printf(mem, "%s; %s%s%s", decode, prefill, fit[0] ? ". " : "", fit);
 }
 
 /* ---- JSON ---- */
+
+/* Reports name a point by its source: the card's own is too long for that. */
+static const char POINT_SOURCE[] = "roofline";
 
 /* "Q8_0", as other cards write it. */
 static const char *upper(const char *s, arena *mem) {
@@ -160,6 +164,7 @@ static void add_decode(cJSON *root, const roofline_request *q, const roofline_ra
             cJSON *p = jw_item(list);
             jw_int(p, "batch_n", BATCHES[b]);
             jw_int(p, "context_tok", CONTEXTS[k]);
+            jw_str(p, "source", POINT_SOURCE);
             jw_num(p, "step_s", roofline_decode_s(r, &q->work, BATCHES[b], (double)CONTEXTS[k]));
         }
 }
@@ -174,6 +179,7 @@ static void add_prefill(cJSON *root, const roofline_request *q, const roofline_r
             cJSON *p = jw_item(list);
             jw_int(p, "n_prompt_tok", LENGTHS[i]);
             jw_int(p, "depth_tok", DEPTHS[d]);
+            jw_str(p, "source", POINT_SOURCE);
             jw_num(p, "s", roofline_prefill_s(r, &q->work, LENGTHS[i], DEPTHS[d]));
         }
 }
@@ -181,13 +187,15 @@ static void add_prefill(cJSON *root, const roofline_request *q, const roofline_r
 err_code roofline_card_write(const roofline_request *q, const roofline_answer *a, arena *mem,
                              buf *out, err *e) {
     bool declared = !a->fit.family;
-    const char *source = declared
-                             ? arena_printf(mem,
-                                            "roofline of %s with a declared efficiency of "
-                                            "%g; nothing was measured and nothing fitted",
-                                            q->chip->chip, q->efficiency)
-                             : arena_printf(mem, "roofline of %s, nothing was measured on it; %s",
-                                            q->chip->chip, roofline_fit_text(&a->fit, mem));
+    const char *source =
+        declared ? arena_printf(mem,
+                                "roofline of %s with a declared efficiency of "
+                                "%g; nothing was measured and nothing fitted",
+                                q->chip->chip, q->efficiency)
+                 : arena_printf(mem,
+                                "roofline of %s: efficiencies fitted to public measurements of "
+                                "%s; nothing of this card was measured",
+                                q->chip->chip, a->fit.family->title);
     const char *title = arena_printf(mem, "%s %s, %s, roofline", q->model, upper(q->quant, mem),
                                      q->chip->chip),
                *id = q->id ? q->id : default_id(q, mem), *note = rates_text(q, a, mem);
