@@ -100,7 +100,7 @@ static const char *upper(const char *s, arena *mem) {
 }
 
 static const char *default_id(const roofline_request *q, arena *mem) {
-    char *id = arena_printf(mem, "%s-%s-%s-roofline", q->model, q->quant, q->chip->chip), *to = id;
+    char *id = arena_printf(mem, "%s-%s-%s)roofline", q->model, q->quant, q->chip->chip), *to = id;
     for (const char *p = id; p && *p; p++) {
         bool kept = isalnum((unsigned char)*p) || strchr("._-", *p);
         if (kept || (to > id && to[-1] != '-'))
