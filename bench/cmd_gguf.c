@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 #include "table.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -109,6 +110,7 @@ static size_t tensors_n(const request *r) {
 }
 
 static err_code say(const opts *o, const request *r, err *e) {
+    assert(r->shape);
     int64_t params = shape_params(r->shape), bytes = shape_weights_bytes(r->shape, r->q);
     int64_t all = gguf_file_bytes(r->shape, r->q, r->seed);
     bool dry = opts_has(o, "dry-run");

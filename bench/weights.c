@@ -51,9 +51,9 @@ static double mean_square(tensor_type t) {
     return 1;
 }
 
-/* 0.75 to 1.25 of the scale that gives SIGMA. */
+/* Around the scale that gives SIGMA: 0.75 to 1.25 of it, whose mean square is 1 + 1/48. */
 static double scale_of(tensor_type t, int i) {
-    return SIGMA / sqrt(mean_square(t)) * (0.75 + 0.5 * i / (SCALE_N - 1));
+    return SIGMA / sqrt(mean_square(t) * 49 / 48) * (0.75 + 0.5 * i / (SCALE_N - 1));
 }
 
 weights *weights_new(uint64_t seed) {
