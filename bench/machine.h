@@ -1,0 +1,29 @@
+/* The machine in front of the user, as far as it can be read portably: memory of the device that
+ * the engine would use, and the conditions of a measurement. */
+#ifndef RATECAST_BENCH_MACHINE_H
+#define RATECAST_BENCH_MACHINE_H
+
+#include "base/arena.h"
+#include "base/err.h"
+
+#include <stdint.h>
+
+typedef struct machine_memory {
+    int64_t bytes;
+    const char *source; /* "llama-bench: NVIDIA H200", "half of the memory of the host, ..." */
+    int guessed;        /* no device said it */
+} machine_memory;
+
+/* Free memory of all devices in the text that `llama-bench --list-devices` prints; 0: it names
+ * none. `name`: of the first (may be NULL, lives in `mem`). */
+int64_t machine_devices_bytes(const char *text, arena *mem, const char **name);
+
+/* Asks the tool (output kept in `folder`/devices.txt), else guesses on the safe side: half of the
+ * host's memory, 8 GiB at most. */
+machine_memory machine_memory_ask(const char *bench, const char *folder, arena *mem);
+
+/* One line: load of the host, mains or battery, temperature or throttling, as far as the system
+ * says them. Where there is a `pmset` it is asked; its output is kept in `folder`. */
+const char *machine_conditions(const char *folder, arena *mem);
+
+#endif
