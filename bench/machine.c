@@ -67,6 +67,7 @@ static machine_memory guess(arena *mem) {
 
 /* Output of a short program; NULL: it failed. */
 static const char *ask(const char *const *argv, const char *path, arena *mem) {
+    if (!path) return NULL;
     process_call c = {
         .argv = argv, .stdout_path = path, .stderr_path = path, .timeout_s = ASK_S, .grace_s = 1};
     process_result r;
