@@ -54,7 +54,7 @@ static int64_t host_bytes(void) {
     return 0;
 }
 
-static machine_memory guess(arena *mem) {
+machine_memory machine_memory_guess(arena *mem) {
     const int64_t most = (int64_t)8 << 30;
     const double gib = 1024.0 * 1024 * 1024;
     int64_t host = host_bytes();
@@ -85,7 +85,7 @@ machine_memory machine_memory_ask(const char *bench, const char *folder, arena *
     const char *text = path ? ask(argv, path, mem) : NULL;
     const char *name = NULL;
     int64_t bytes = text ? machine_devices_bytes(text, mem, &name) : 0;
-    if (bytes == 0) return guess(mem);
+    if (bytes == 0) return machine_memory_guess(mem);
     return (machine_memory){bytes, arena_printf(mem, "free on %s, says llama-bench", name), 0};
 }
 

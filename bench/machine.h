@@ -18,8 +18,9 @@ typedef struct machine_memory {
  * none. `name`: of the first (may be NULL, lives in `mem`). */
 int64_t machine_devices_bytes(const char *text, arena *mem, const char **name);
 
-/* Asks the tool (output kept in `folder`/devices.txt), else guesses on the safe side: half of the
- * host's memory, 8 GiB at most. */
+/* On the safe side: half of the host's memory, 8 GiB at most. */
+machine_memory machine_memory_guess(arena *mem);
+/* Asks the tool (output kept in `folder`/devices.txt), else guesses. */
 machine_memory machine_memory_ask(const char *bench, const char *folder, arena *mem);
 
 /* One line: load of the host, mains or battery, temperature or throttling, as far as the system

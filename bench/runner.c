@@ -249,9 +249,9 @@ import in;
     for (size_t i = 0; i < old->n && !e->code; i++) {
         const old_step *o = &old->steps[i];
         if (strcmp(o->name, s->command.name) != 0 || strcmp(o->command, line.s) != 0) continue;
-        p->used_s += o->wall_s;
-        s->wall_s = o->wall_s;
         if (o->state == RUN_DONE && has_text(file_of(p, o->name, ".jsonl"))) {
+            p->used_s += o->wall_s;
+            s->wall_s = o->wall_s;
             s->state = RUN_DONE;
             (void)read_step(p, s, &in, e);
         }
@@ -350,7 +350,8 @@ static const char *why_failed(const run_plan *p, const run_step *s, const proces
                             colon, said);
     if (r->end == PROCESS_KILLED)
         return arena_printf(p->mem, "was killed by signal %d (%s)%s%s", r->code,
-                            r->code == SIGKILL ? "memory?" : strsignal(r->code), colon, said);
+                            r->code == SIGKILL ? "out of memory?" : strsignal(r->code), colon,
+                            said);
     if (r->code == 127) /* what some C libraries make of a program that cannot be started */
         return arena_printf(p->mem, "cannot be started%s%s", colon, said);
     if (r->code) return arena_printf(p->mem, "exit code %d%s%s", r->code, colon, said);
