@@ -310,7 +310,7 @@ static void say_guesses(const job *j, const char *memory_source, double bytes, b
 static err_code dry_run(const job *j, err *e) {
     const run_request *r = &j->request;
     machine_memory m = {r->memory_bytes, "--memory-gib", 0};
-    if (m.bytes == 0) m = machine_memory_guess(j->mem);
+    if (m.bytes == 0) m = machine_memory_guess(r->model.weights_bytes, j->mem);
     grid_speed speed = grid_speed_guess(&r->model);
     grid g;
     if (grid_make(&r->want, &r->model, &speed, r->time_s, m.bytes, j->mem, &g, e)) return e->code;
@@ -384,10 +384,21 @@ static err_code write_model(const job *j, view *v, err *e) {
     return e->code;
 }
 
+/* The tools' own log lines stand between results and are nothing to tell one by one. */
 static void say_import(const import_notes *notes, const char *kind) {
-    for (size_t i = 0; i < notes->n; i++)
-        fprintf(stderr, "%s: %s:%zu: %s%s\n", cli_program, notes->v[i].file, notes->v[i].line, kind,
-                notes->v[i].what);
+    size_t skipped = 0;
+    for (size_t i = 0; i < notes->n; i++) {
+        const import_note *k = &notes->v[i];
+        if (strncmp(k->what, "blank line", 10) == 0 || strncmp(k->what, "no JSON", 7) == 0)
+            skipped++;
+        else if (k->line)
+            fprintf(stderr, "%s: %s:%zu: %s%s\n", cli_program, k->file, k->line, kind, k->what);
+        else
+            fprintf(stderr, "%s: %s: %s%s\n", cli_program, k->file, kind, k->what);
+    }
+    if (skipped)
+        fprintf(stderr, "%s: %zu blank and log lines of the tools skipped\n", cli_program, skipped);
+    if (notes->more) fprintf(stderr, "%s: and %zu more notes\n", cli_program, notes->more);
 }
 
 static void say_next(const job *j) {

@@ -58,11 +58,11 @@ err_code grid_list_parse(const char *option, const char *text, bool rising, grid
 
 /* ---- how long things take ---- */
 
-/* About a laptop's GPU: 100 GB/s of weights in a decode step, 3 x 10^12 operations a second in a
+/* About a laptop's GPU: 100 GB/s of weights in a decode step, 5 x 10^12 operations a second in a
  * prompt, two for each of about 1.4 parameters a byte. */
 grid_speed grid_speed_guess(const grid_model *m) {
     double bytes = (double)m->weights_bytes;
-    return (grid_speed){.prefill_tok_s = 3e12 / (2 * 1.4 * bytes), .step_s = bytes / 100e9 + 0.002};
+    return (grid_speed){.prefill_tok_s = 5e12 / (2 * 1.4 * bytes), .step_s = bytes / 100e9 + 0.002};
 }
 
 static double load_s(const grid_model *m) {
@@ -227,12 +227,23 @@ static bool fit(maker *k, sketch *c, bool (*too_much)(const maker *, const sketc
     buf_init(&lost);
     bool any = true;
     while (any && too_much(k, c)) any = shrink(c, for_room, &lost);
-    if (!any)
-        lose(k, why, arena_printf(k->mem, "%s: all of it", c->name));
-    else if (lost.len)
-        lose(k, why, arena_strdup(k->mem, lost.s));
+    if (any && lost.len) lose(k, why, arena_strdup(k->mem, lost.s));
     buf_done(&lost);
     return any;
+}
+
+/* Within the model's context, the memory and the time; all or part of it may be lost. */
+static bool fit_all(maker *k, sketch *c) {
+    static const char CONTEXT[] = "the model's context", MEMORY[] = "memory", TIME[] = "time";
+    size_t before = k->g->lost_n;
+    const char *why = !fit(k, c, too_long, true, CONTEXT)   ? CONTEXT
+                      : !fit(k, c, too_large, true, MEMORY) ? MEMORY
+                      : !fit(k, c, too_slow, false, TIME)   ? TIME
+                                                            : NULL;
+    if (!why) return true;
+    k->g->lost_n = before;
+    lose(k, why, arena_printf(k->mem, "%s", c->name));
+    return false;
 }
 
 /* ---- its command line and its cells ---- */
@@ -327,9 +338,7 @@ static void add(maker *k, sketch c) {
     if (!c.name) k->no_memory = true;
     if (k->no_memory || k->g->n == COMMANDS_MAX) return;
     if (c.tool == GRID_BENCH ? c.prompt.n == 0 && !c.decode : c.batch.n == 0) return;
-    if (!fit(k, &c, too_long, true, "the model's context") ||
-        !fit(k, &c, too_large, true, "memory") || !fit(k, &c, too_slow, false, "time"))
-        return;
+    if (!fit_all(k, &c)) return;
     size_t cells_n = c.tool == GRID_BATCHED ? c.batch.n + 1 : (c.prompt.n + 1) * c.depth.n;
     words a = {.v = ARENA_ARRAY(k->mem, const char *, ARGV_MAX), .mem = k->mem};
     grid_cell *cells = ARENA_ARRAY(k->mem, grid_cell, cells_n);

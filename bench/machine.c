@@ -54,15 +54,15 @@ static int64_t host_bytes(void) {
     return 0;
 }
 
-machine_memory machine_memory_guess(arena *mem) {
-    const int64_t most = (int64_t)8 << 30;
-    const double gib = 1024.0 * 1024 * 1024;
-    int64_t host = host_bytes();
-    if (host <= 0 || host / 2 > most)
-        return (machine_memory){most, "a guess: the device does not say its memory", 1};
+machine_memory machine_memory_guess(int64_t weights_bytes, arena *mem) {
+    const int64_t gib = (int64_t)1 << 30;
+    int64_t host = host_bytes(), needed = weights_bytes + weights_bytes / 4 + 4 * gib;
+    int64_t bytes = host > 0 && host / 2 < 8 * gib ? host / 2 : 8 * gib;
+    if (bytes < needed)
+        return (machine_memory){needed, "a guess: the weights and a small KV cache", 1};
     return (machine_memory){
-        host / 2,
-        arena_printf(mem, "a guess: half of the %.1f GiB of the host", (double)host / gib), 1};
+        bytes,
+        arena_printf(mem, "a guess%s", host / 2 == bytes ? ": half of the host's memory" : ""), 1};
 }
 
 /* Output of a short program; NULL: it failed. */
@@ -79,13 +79,14 @@ static const char *ask(const char *const *argv, const char *path, arena *mem) {
     return f.s;
 }
 
-machine_memory machine_memory_ask(const char *bench, const char *folder, arena *mem) {
+machine_memory machine_memory_ask(const char *bench, const char *folder, int64_t weights_bytes,
+                                  arena *mem) {
     const char *argv[] = {bench, "--list-devices", NULL};
     const char *path = arena_printf(mem, "%s/devices.txt", folder);
     const char *text = path ? ask(argv, path, mem) : NULL;
     const char *name = NULL;
     int64_t bytes = text ? machine_devices_bytes(text, mem, &name) : 0;
-    if (bytes == 0) return machine_memory_guess(mem);
+    if (bytes == 0) return machine_memory_guess(weights_bytes, mem);
     return (machine_memory){bytes, arena_printf(mem, "free on %s, says llama-bench", name), 0};
 }
 

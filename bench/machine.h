@@ -18,10 +18,12 @@ typedef struct machine_memory {
  * none. `name`: of the first (may be NULL, lives in `mem`). */
 int64_t machine_devices_bytes(const char *text, arena *mem, const char **name);
 
-/* On the safe side: half of the host's memory, 8 GiB at most. */
-machine_memory machine_memory_guess(arena *mem);
+/* On the safe side: half of the host's memory, 8 GiB at most; but the weights and 2 GiB of KV
+ * cache, since a machine that cannot hold them cannot be measured. */
+machine_memory machine_memory_guess(int64_t weights_bytes, arena *mem);
 /* Asks the tool (output kept in `folder`/devices.txt), else guesses. */
-machine_memory machine_memory_ask(const char *bench, const char *folder, arena *mem);
+machine_memory machine_memory_ask(const char *bench, const char *folder, int64_t weights_bytes,
+                                  arena *mem);
 
 /* One line: load of the host, mains or battery, temperature or throttling, as far as the system
  * says them. Where there is a `pmset` it is asked; its output is kept in `folder`. */

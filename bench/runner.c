@@ -277,7 +277,9 @@ import in;
 
 static err_code find_memory(run_plan *p, err *e) {
     machine_memory m = {p->asked->memory_bytes, "--memory-gib", 0};
-    if (m.bytes == 0) m = machine_memory_ask(p->asked->want.bench, p->asked->folder, p->mem);
+    if (m.bytes == 0)
+        m = machine_memory_ask(p->asked->want.bench, p->asked->folder,
+                               p->asked->model.weights_bytes, p->mem);
     p->memory_bytes = m.bytes;
     p->memory_source = m.source;
     p->memory_guessed = m.guessed;
