@@ -86,7 +86,7 @@ typedef struct grid_command {
 } grid_command;
 
 typedef struct grid_lost {
-    const char *what; /* "batched_4096_1: B = 32, 12" */
+    const char *what; /* "batched_4096_1: B = 32, 12"; all of it: "batched_4096_1" */
     const char *why;  /* "time", "memory", "the model's context" */
 } grid_lost;
 

@@ -35,7 +35,12 @@ void process_catch_signals(void) {
     static const int SIGNALS[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction a = {.sa_handler = remember};
     sigemptyset(&a.sa_mask);
-    for (size_t i = 0; i < sizeof SIGNALS / sizeof *SIGNALS; i++) sigaction(SIGNALS[i], &a, NULL);
+    for (size_t i = 0; i < sizeof SIGNALS / sizeof *SIGNALS; i++) {
+        struct sigaction before;
+        bool nohup = SIGNALS[i] == SIGHUP && sigaction(SIGHUP, NULL, &before) == 0 &&
+                     before.sa_handler == SIG_IGN;
+        if (!nohup) sigaction(SIGNALS[i], &a, NULL);
+    }
 }
 
 int process_caught(void) {

@@ -45,7 +45,8 @@ const char *process_find(const char *name, arena *mem);
 /* Adds a word so that a POSIX shell reads it back unchanged; quotes only where needed. */
 void process_quote(buf *out, const char *word);
 
-/* From now on SIGINT, SIGTERM and SIGHUP are remembered instead of ending the program. */
+/* From now on SIGINT, SIGTERM and SIGHUP (not under nohup) are remembered instead of ending the
+ * program. */
 void process_catch_signals(void);
 /* The first of them that came; 0: none yet. */
 int process_caught(void);

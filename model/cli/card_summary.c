@@ -107,7 +107,7 @@ void card_summary(const import *in, const card *c, arena *mem) {
     bool prefills = prefill_curve_fit(c, decodes ? &d : NULL, -1, mem, &p, &no_prefill) == OK;
     fprintf(stderr, "%s: card %s: %zu prefill and %zu decode points\n", cli_program, c->id,
             c->prefill_n, c->decode_n);
-    say_unstated(in);
+    if (strcmp(c->method, "engine") != 0) say_unstated(in); /* there we ran the tools ourselves */
     say_decode(&d, &no_decode);
     say_prefill(c, &p, &no_prefill);
     if (c->engine.layout == KV_LAYOUT_UNSTATED)
