@@ -177,6 +177,9 @@ static err_code shape_facts(job *j, err *e) {
 
 /* What the file's header says; options overrule it. */
 static err_code file_facts(job *j, const char *path, model_file *f, err *e) {
+    if (strchr(path, ','))
+        return err_set(e, E_USAGE, "--model",
+                       "\"%s\" holds a comma, where llama-bench would see two files", path);
     if (model_file_read(path, j->mem, f, e)) return e->code;
     j->request.want.model = path;
     j->request.model =

@@ -15,35 +15,49 @@ static const double ASK_S = 30;
 
 /* ---- memory ---- */
 
-/* "  CUDA0: NVIDIA H200 (143155 MiB, 142000 MiB free)" */
+/* "  CUDA0: NVIDIA H200 (143155 MiB, 142000 MiB free)": description and free bytes; 0: no device,
+ * or one without memory of its own (BLAS). Descriptions hold parentheses, too. */
 static int64_t device_bytes(const char *line, char *name, size_t cap) {
+    static const char MIB[] = " MiB, ", FREE[] = " MiB free)";
+    const int64_t most_mib = (int64_t)1 << 30;
     const char *colon = strstr(line, ": "), *open = NULL;
     for (const char *p = line; (p = strchr(p, '(')); p++) open = p;
-    long long all = 0, left = 0;
-    char unit[8] = "";
-    if (!colon || !open || open < colon ||
-        sscanf(open, "(%lld MiB, %lld MiB %7[a-z]", &all, &left, unit) != 3 ||
-        strcmp(unit, "free") != 0 || left <= 0 || left > 1LL << 30)
+    if (!colon || !open || open <= colon + 2) return 0;
+    char *end = NULL;
+    (void)strtoll(open + 1, &end, 10);
+    if (end == open + 1 || strncmp(end, MIB, sizeof MIB - 1) != 0) return 0;
+    const char *at = end + sizeof MIB - 1;
+    long long mib = strtoll(at, &end, 10);
+    if (end == at || strncmp(end, FREE, sizeof FREE - 1) != 0 || mib <= 0 || mib > most_mib)
         return 0;
-    snprintf(name, cap, "%.*s", (int)(open - colon - 2), colon + 2);
-    name[strlen(name) - (strlen(name) && name[strlen(name) - 1] == ' ')] = '\0';
-    return left << 20;
+    size_t n = (size_t)(open - colon - 2);
+    while (n > 0 && colon[2 + n - 1] == ' ') n--;
+    snprintf(name, cap, "%.*s", (int)n, colon + 2);
+    return (int64_t)mib << 20;
 }
 
+/* Devices of one description work together; beside a card, the processor's own graphics does not.
+ */
 int64_t machine_devices_bytes(const char *text, arena *mem, const char **name) {
-    int64_t bytes = 0;
-    char line[LINE_MAX_LEN], first[LINE_MAX_LEN];
+    enum { KINDS_MAX = 16 };
+    char line[LINE_MAX_LEN], names[KINDS_MAX][LINE_MAX_LEN];
+    int64_t bytes[KINDS_MAX] = {0};
+    size_t n = 0, best = 0;
     for (const char *p = text; *p;) {
-        size_t n = strcspn(p, "\n");
-        snprintf(line, sizeof line, "%.*s", (int)n, p);
-        char found[LINE_MAX_LEN];
+        size_t len = strcspn(p, "\n"), k = 0;
+        snprintf(line, sizeof line, "%.*s", (int)len, p);
+        char found[LINE_MAX_LEN] = "";
         int64_t b = device_bytes(line, found, sizeof found);
-        if (b > 0 && bytes == 0) snprintf(first, sizeof first, "%s", found);
-        bytes += b;
-        p += n + (p[n] == '\n');
+        while (k < n && strcmp(names[k], found) != 0) k++;
+        if (b > 0 && k < KINDS_MAX) {
+            if (k == n) snprintf(names[n++], LINE_MAX_LEN, "%s", found);
+            bytes[k] += b;
+            if (bytes[k] > bytes[best]) best = k;
+        }
+        p += len + (p[len] == '\n');
     }
-    if (name) *name = bytes ? arena_strdup(mem, first) : NULL;
-    return bytes;
+    if (name) *name = n ? arena_strdup(mem, names[best]) : NULL;
+    return bytes[best];
 }
 
 static int64_t host_bytes(void) {

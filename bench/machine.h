@@ -14,8 +14,9 @@ typedef struct machine_memory {
     int guessed;        /* no device said it */
 } machine_memory;
 
-/* Free memory of all devices in the text that `llama-bench --list-devices` prints; 0: it names
- * none. `name`: of the first (may be NULL, lives in `mem`). */
+/* Free memory in the text that `llama-bench --list-devices` prints: of the device that has most,
+ * all of its description together; 0: none is named. `name`: its description (may be NULL, lives in
+ * `mem`). */
 int64_t machine_devices_bytes(const char *text, arena *mem, const char **name);
 
 /* On the safe side: half of the host's memory, 8 GiB at most; but the weights and 2 GiB of KV
