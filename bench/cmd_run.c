@@ -152,8 +152,15 @@ static err_code card_path(job *j, err *e) {
 
 /* ---- the model ---- */
 
-static int64_t kv_bytes(const import_card_options *c) {
-    return 2 * c->full_attention_layers * c->kv_heads * c->head_dim * 2;
+/* Both K and V in f16, one token; 0: not known. */
+static int64_t kv_bytes(int64_t layers, int64_t heads, int64_t dim, err *e) {
+    const double most = 1e9;
+    double bytes = 4 * (double)layers * (double)heads * (double)dim;
+    if (bytes > most)
+        err_set(e, E_USAGE, "run",
+                "%lld layers, %lld KV heads of %lld: %.3g bytes a token are too many",
+                (long long)layers, (long long)heads, (long long)dim, bytes);
+    return bytes > most ? 0 : (int64_t)bytes;
 }
 
 static err_code shape_facts(job *j, err *e) {
@@ -191,8 +198,9 @@ static err_code file_facts(job *j, const char *path, model_file *f, err *e) {
         j->card.head_dim = f->head_dim;
     }
     /* for the budget an upper bound is right, for the card it is not */
-    j->request.model.kv_bytes_per_tok = 4 * f->full_attention_layers * f->kv_heads * f->head_dim;
-    return OK;
+    j->request.model.kv_bytes_per_tok =
+        kv_bytes(f->full_attention_layers, f->kv_heads, f->head_dim, e);
+    return e->code;
 }
 
 static err_code model_facts(job *j, err *e) {
@@ -212,7 +220,8 @@ static err_code model_facts(job *j, err *e) {
                      opts_get(j->o, "layers") ? c->layers : c->full_attention_layers, e);
     c->kv_heads = count_option(j->o, "kv-heads", c->kv_heads, e);
     c->head_dim = count_option(j->o, "head-dim", c->head_dim, e);
-    if (kv_bytes(c) > 0) j->request.model.kv_bytes_per_tok = kv_bytes(c);
+    int64_t stated = kv_bytes(c->full_attention_layers, c->kv_heads, c->head_dim, e);
+    if (stated > 0) j->request.model.kv_bytes_per_tok = stated;
     j->kv_guessed = j->request.model.kv_bytes_per_tok <= 0;
     if (j->kv_guessed) j->request.model.kv_bytes_per_tok = KV_GUESS_BYTES;
     return e->code;
@@ -291,7 +300,10 @@ static err_code make_job(job *j, err *e) {
     r->conditions = opts_get(j->o, "conditions");
     r->must_resume = opts_has(j->o, "resume");
     j->card.machine = opts_get(j->o, "machine");
-    j->card.layout = r->want.unified ? KV_LAYOUT_UNIFIED : KV_LAYOUT_SPLIT;
+    /* of a shared prompt the output says it, and older builds know unified KV only */
+    j->card.layout = r->want.unified         ? KV_LAYOUT_UNIFIED
+                     : r->want.shared_prompt ? KV_LAYOUT_UNSTATED
+                                             : KV_LAYOUT_SPLIT;
     j->card.method = "engine";
     if (e->code || card_path(j, e) || model_facts(j, e) || find_tools(j, e)) return e->code;
     list_facts(j);
@@ -423,8 +435,9 @@ static err_code write_card(job *j, const run_plan *p, const import *in, err *e) 
     card_library none = {0};
     buf text;
     buf_init(&text);
-    j->card.note = arena_printf(j->mem, "measured by ratecast-bench run%s; conditions: %s",
-                                j->shape ? " on random weights of this shape" : "", p->conditions);
+    j->card.note = arena_printf(
+        j->mem, "measured by ratecast-bench " RATECAST_VERSION " run%s; conditions: %s",
+        j->shape ? " on random weights of this shape" : "", p->conditions);
     if (import_card_text(in, &j->card, &text, e) == OK) {
         file_bytes f = {.name = j->card_path, .s = text.s, .len = text.len};
         if (card_parse(&none, &f, j->mem, &c, e) == OK &&
@@ -483,13 +496,19 @@ static int measure(job *j, err *e) {
     run_plan p = {0};
     bool stopped = false;
     process_catch_signals();
-    if (runner_open(&j->request, j->mem, &p, e)) return cli_fail(e);
+    if (runner_open(&j->request, j->mem, &p, e)) {
+        runner_close(&p);
+        return cli_fail(e);
+    }
     say_guesses(j, p.memory_source, (double)p.memory_bytes, p.memory_guessed);
     if (p.resumed) fprintf(stderr, "%s: going on with %s\n", cli_program, j->folder);
     bool wrote = write_model(j, &v, e) == OK;
     if (wrote) (void)runner_measure(&p, &w, &stopped, e);
-    if (stopped || process_caught()) return interrupted(j, &p, &v);
-    return e->code ? cli_fail(e) : conclude(j, &p, e);
+    int code = stopped || process_caught() ? interrupted(j, &p, &v)
+               : e->code                   ? cli_fail(e)
+                                           : conclude(j, &p, e);
+    runner_close(&p);
+    return code;
 }
 
 static int run(const opts *o) {

@@ -133,14 +133,20 @@ static void pair(reader *r, raw_facts *k) {
         skip(r, (uint64_t)SIZE[type]);
 }
 
+/* What no model has is a damaged header, and counts as not stated. */
+static int64_t sane(int64_t v) {
+    return v > 0 && v <= 100000 ? v : 0;
+}
+
 static void conclude(const raw_facts *k, model_file *out) {
-    out->layers = k->layers;
+    out->layers = sane(k->layers);
     out->context_train_tok = k->context;
-    out->kv_heads = k->kv_heads ? k->kv_heads : k->heads;
-    out->head_dim = k->key_length ? k->key_length : k->heads ? k->n_embd / k->heads : 0;
+    out->kv_heads = sane(k->kv_heads ? k->kv_heads : k->heads);
+    out->head_dim = sane(k->key_length ? k->key_length : k->heads ? k->n_embd / k->heads : 0);
     out->full_attention_layers = k->kv_layers      ? k->kv_layers
                                  : k->interval > 0 ? k->layers / k->interval
                                                    : k->layers;
+    out->full_attention_layers = sane(out->full_attention_layers);
     out->kv_differs = k->window > 0 || k->latent > 0;
 }
 

@@ -8,6 +8,7 @@
 #include "base/jsonw.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -288,19 +289,46 @@ static err_code find_memory(run_plan *p, err *e) {
     return p->memory_source && p->conditions ? OK : no_memory(e);
 }
 
+/* Two runs at once would write the same files, and measure each other. */
+static err_code lock_folder(run_plan *p, err *e) {
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    const char *path = file_of(p, "lock", "");
+    if (!path) return no_memory(e);
+    p->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (p->lock < 0) return err_set(e, E_IO, path, "cannot be written: %s", strerror(errno));
+    if (fcntl(p->lock, F_SETLK, &whole) != 0 && (errno == EACCES || errno == EAGAIN))
+        return err_set(e, E_REFUSED, p->asked->folder, "another run is at work here");
+    return OK; /* a file system without locks is no reason to stop */
+}
+
+void runner_close(run_plan *p) {
+    if (p->lock >= 0) close(p->lock);
+    p->lock = -1;
+}
+
+/* An output of `start` that is there, but damaged, is measured again. */
+static err_code plan_known(run_plan *p, const old_plan *old, err *e) {
+    err why = {0};
+    if (plan_rest(p, old, &why) != E_EXTERN)
+        return why.code ? err_set(e, why.code, why.where, "%s", why.what) : OK;
+    p->steps[0].state = RUN_PENDING;
+    p->n = 1;
+    return OK;
+}
+
 err_code runner_open(const run_request *r, arena *mem, run_plan *out, err *e) {
     old_plan old = {0};
-    *out = (run_plan){.asked = r, .mem = mem};
+    *out = (run_plan){.asked = r, .mem = mem, .lock = -1};
     if (mkdir(r->folder, 0777) != 0 && errno != EEXIST)
         return err_set(e, E_IO, r->folder, "cannot be made: %s", strerror(errno));
-    if (load(out, &old, e)) return e->code;
+    if (lock_folder(out, e) || load(out, &old, e)) return e->code;
     if (!old.there && find_memory(out, e)) return e->code;
     grid_speed guess = grid_speed_guess(&r->model);
     if (make_steps(out, &guess, e)) return e->code;
     out->n = 1;
     out->grid.lost_n = 0; /* guesses until `start` is measured */
     if (take_over(out, &out->steps[0], &old, e)) return e->code;
-    if (out->steps[0].state == RUN_DONE && plan_rest(out, &old, e)) return e->code;
+    if (out->steps[0].state == RUN_DONE && plan_known(out, &old, e)) return e->code;
     return save(out, e);
 }
 

@@ -56,6 +56,7 @@ typedef struct run_plan {
     run_step *steps; /* grid.n of them; one before `start` has been measured */
     size_t n;
     double used_s; /* wall-clock of all commands, earlier runs included */
+    int lock;      /* descriptor that keeps others out of the folder */
 } run_plan;
 
 /* Who watches. Any may be NULL. */
@@ -68,9 +69,11 @@ typedef struct run_watch {
 } run_watch;
 
 /* Takes up the plan in the folder, or begins one. E_REFUSED: the plan is of other facts (the first
- * difference named), or must_resume and there is none; E_IO; E_SYNTAX, E_SCHEMA: plan.json is
- * damaged. `r` must outlive the plan. */
+ * difference named), must_resume and there is none, or another run works in the folder; E_IO;
+ * E_SYNTAX, E_SCHEMA: plan.json is damaged. `r` must outlive the plan. Whatever it returns:
+ * runner_close. */
 MUST_USE err_code runner_open(const run_request *r, arena *mem, run_plan *out, err *e);
+void runner_close(run_plan *p);
 
 /* Runs what is not done. *stopped: `tick` ended it. E_EXTERN: a tool cannot be started at all, or
  * `start` failed, so that nothing can be planned; later failures are states of their steps. */

@@ -122,7 +122,7 @@ is "run: what to do next" says "ratecast fit ./my-gpu.json"
 is "run: the card is accepted" "$RATECAST" check a/my-gpu.json
 is "run: a projection runs on it" "$RATECAST" project --card a/my-gpu.json -K 4 -H 2 -P 1000
 is "run: method" grep -q '"method": "engine"' a/my-gpu.json
-is "run: conditions" grep -q '"note": "measured by ratecast-bench run; conditions: quiet;' a/my-gpu.json
+is "run: conditions" grep -q '"note": "measured by ratecast-bench [0-9.]* run; conditions: quiet;' a/my-gpu.json
 is "run: KV from the file's header" grep -q '"kv_heads": 4' a/my-gpu.json
 is "run: head size from the file's header" grep -q '"head_dim": 128' a/my-gpu.json
 is "run: all samples" grep -q '"n_prompt_tok":16,"samples_s":\[0.015131509,0.007379509,0.007255553\]' a/my-gpu.json
@@ -200,6 +200,27 @@ refused "nothing to resume" "nothing can be resumed"
 echo '{"schema": "ratecast.bench-plan/1", "asked": ' >c/my-gpu.raw/plan.json
 bench c
 refused "a damaged plan" "plan.json"
+
+echo '{"n_prompt": 512, "n_gen": 0,' >a/my-gpu.raw/start.jsonl
+mkdir -p m
+cp -r a/my-gpu.raw m
+bench m
+is "a damaged output is measured again" test $code -eq 0
+is "a damaged output: the same card" cmp a/my-gpu.json m/my-gpu.json
+
+# ---- two at once ----
+
+rm -f hangs
+mkdir -p n
+(cd n && HANG_AT="-npp 512" PATH=$T/tools:$here exec "$RATECAST_BENCH" run --model "$T/qwen2-7b-like.gguf" -o my-gpu.json) \
+    >/dev/null 2>&1 </dev/null &
+pid=$!
+while [ ! -e hangs ]; do sleep 0.1; done
+bench n
+refused "two at once" "another run is at work here"
+kill -TERM $pid
+wait $pid
+is "terminated: exit 143" test $? -eq 143
 
 # ---- tools that fail ----
 
