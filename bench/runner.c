@@ -1,14 +1,12 @@
 #include "runner.h"
 
 #include "machine.h"
+#include "plan_file.h"
 #include "process.h"
 
 #include "base/file.h"
-#include "base/jsonr.h"
-#include "base/jsonw.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -23,14 +21,6 @@ const char *const RUN_STATES[] = {"pending", "done", "failed", "left_out", NULL}
  * even where the estimate is small; all together one and a half budgets. */
 static const double SLOW = 4, SHARE = 0.25, OVERRUN = 1.5;
 
-static const char *file_of(const run_plan *p, const char *name, const char *ending) {
-    return arena_printf(p->mem, "%s/%s%s", p->asked->folder, name, ending);
-}
-
-static err_code no_memory(err *e) {
-    return err_set(e, E_LIMIT, "", "the plan does not fit the memory budget");
-}
-
 err_code runner_tool_missing(const char *tool, const char *option, err *e) {
     return err_set(
         e, E_EXTERN, tool,
@@ -40,130 +30,6 @@ err_code runner_tool_missing(const char *tool, const char *option, err *e) {
         "cmake --build build -t llama-bench llama-batched-bench` (NVIDIA: cmake "
         "-DGGML_CUDA=ON); then put it in PATH or say %s FILE",
         option);
-}
-
-/* ---- the plan on disk ---- */
-
-static void add_facts(cJSON *root, const run_plan *p) {
-    cJSON *asked = jw_obj(root, "asked");
-    for (size_t i = 0; i < p->asked->facts_n; i++)
-        jw_str(asked, p->asked->facts[i].key, p->asked->facts[i].value);
-}
-
-static void add_step(cJSON *list, const run_step *s) {
-    buf line;
-    buf_init(&line);
-    grid_command_line(&s->command, &line);
-    cJSON *o = jw_item(list);
-    jw_str(o, "name", s->command.name);
-    jw_str(o, "command", line.s);
-    jw_str(o, "state", RUN_STATES[s->state]);
-    jw_str(o, "why", s->why);
-    jw_num(o, "wall_s", s->wall_s);
-    jw_num(o, "estimate_s", s->command.estimate_s);
-    jw_int(o, "memory_bytes", s->command.memory_bytes);
-    jw_int(o, "cells_requested_n", (int64_t)s->command.cells_n);
-    if (s->state == RUN_DONE || s->state == RUN_FAILED)
-        jw_int(o, "cells_returned_n", (int64_t)s->returned_n);
-    buf_done(&line);
-}
-
-static err_code save(const run_plan *p, err *e) {
-    cJSON *root = cJSON_CreateObject();
-    buf text;
-    buf_init(&text);
-    jw_str(root, "schema", RUN_PLAN_SCHEMA);
-    add_facts(root, p);
-    jw_int(root, "memory_bytes", p->memory_bytes);
-    jw_str(root, "memory_source", p->memory_source);
-    jw_bool(root, "memory_guessed", p->memory_guessed);
-    jw_str(root, "conditions", p->conditions);
-    cJSON *steps = jw_arr(root, "commands");
-    for (size_t i = 0; i < p->n; i++) add_step(steps, &p->steps[i]);
-    cJSON *lost = jw_arr(root, "left_out");
-    for (size_t i = 0; i < p->grid.lost_n; i++) {
-        cJSON *o = jw_item(lost);
-        jw_str(o, "what", p->grid.lost[i].what);
-        jw_str(o, "why", p->grid.lost[i].why);
-    }
-    jw_print(root, &text);
-    cJSON_Delete(root);
-    const char *path = file_of(p, "plan", ".json");
-    if (path)
-        (void)file_write(path, text.s, text.len, e);
-    else
-        no_memory(e);
-    buf_done(&text);
-    return e->code;
-}
-
-/* What an earlier run left of a step. */
-typedef struct old_step {
-    const char *name, *command, *why;
-    int state;
-    double wall_s;
-} old_step;
-
-typedef struct old_plan {
-    bool there;
-    old_step *steps;
-    size_t n;
-} old_plan;
-
-static void read_steps(jr root, run_plan *p, old_plan *old) {
-    jr list = jr_need(root, "commands");
-    size_t n = jr_len(list);
-    old->steps = ARENA_ARRAY(p->mem, old_step, n);
-    if (!old->steps) {
-        jr_fail(list, E_LIMIT, "does not fit the memory budget");
-        return;
-    }
-    for (jr o = {0}; jr_each(list, &o);)
-        old->steps[old->n++] = (old_step){.name = jr_str(o, "name"),
-                                          .command = jr_str(o, "command"),
-                                          .why = jr_str_or(o, "why", NULL),
-                                          .state = jr_enum(o, "state", RUN_STATES),
-                                          .wall_s = jr_num(o, "wall_s", 0, 1e9)};
-}
-
-/* Is the plan of the same facts? The first that differs is said. */
-static void compare_facts(jr root, const run_plan *p) {
-    jr asked = jr_need(root, "asked");
-    for (size_t i = 0; i < p->asked->facts_n && jr_ok(root); i++) {
-        const run_fact *f = &p->asked->facts[i];
-        const char *was = jr_str_or(asked, f->key, "not there");
-        if (jr_ok(root) && strcmp(was, f->value ? f->value : "not there") != 0)
-            jr_fail(asked, E_REFUSED,
-                    "is the plan of another run: %s was %.120s, now it is %.120s; the same options "
-                    "continue it, another -o or a removed folder begins anew",
-                    f->key, was, f->value ? f->value : "not there");
-    }
-}
-
-static err_code load(run_plan *p, old_plan *old, err *e) {
-    const char *path = file_of(p, "plan", ".json");
-    struct stat st;
-    file_bytes f;
-    jr_doc doc;
-    if (!path) return no_memory(e);
-    if (stat(path, &st) != 0) {
-        if (p->asked->must_resume)
-            err_set(e, E_REFUSED, path, "is not there: nothing can be resumed");
-        return e->code;
-    }
-    if (file_read(path, p->mem, &f, e) || jr_parse(&doc, path, f.s, f.len, p->mem, e))
-        return e->code;
-    jr root = jr_root(&doc);
-    jr_schema(root, RUN_PLAN_SCHEMA);
-    compare_facts(root, p);
-    p->memory_bytes = jr_int(root, "memory_bytes", 1, (int64_t)1 << 53);
-    p->memory_source = jr_str(root, "memory_source");
-    p->memory_guessed = jr_bool_or(root, "memory_guessed", false);
-    p->conditions = jr_str(root, "conditions");
-    read_steps(root, p, old);
-    old->there = p->resumed = true;
-    jr_free(&doc);
-    return e->code;
 }
 
 /* ---- what a command has printed ---- */
@@ -180,7 +46,7 @@ static err_code compare_cells(run_plan *p, run_step *s, const import *in, err *e
     bool *used = ARENA_ARRAY(p->mem, bool, in->rows_n);
     s->missing = ARENA_ARRAY(p->mem, const grid_cell *, s->command.cells_n);
     s->missing_n = s->returned_n = 0;
-    if (!used || !s->missing) return no_memory(e);
+    if (!used || !s->missing) return plan_no_memory(e);
     for (size_t c = 0; c < s->command.cells_n; c++) {
         size_t i = 0;
         while (i < in->rows_n && (used[i] || !is_cell(s, &s->command.cells[c], &in->rows[i]))) i++;
@@ -205,7 +71,7 @@ static const char *format_of(const run_step *s) {
 
 /* Rows of one step and which of its cells they are. *in is usable even where a line is faulty. */
 static err_code read_step(run_plan *p, run_step *s, import *in, err *e) {
-    const char *path = file_of(p, s->command.name, ".jsonl");
+    const char *path = plan_path(p, s->command.name, ".jsonl");
     *in = import_new(p->mem, e);
     if (has_text(path) && import_add_path(in, path, format_of(s))) return e->code;
     return compare_cells(p, s, in, e);
@@ -213,7 +79,7 @@ static err_code read_step(run_plan *p, run_step *s, import *in, err *e) {
 
 /* Speeds of `start`, which price the rest. */
 static err_code read_speed(const run_plan *p, const import *in, grid_speed *out, err *e) {
-    const char *where = file_of(p, "start", ".jsonl");
+    const char *where = plan_path(p, "start", ".jsonl");
     *out = (grid_speed){0};
     for (size_t i = 0; i < in->rows_n; i++) {
         const import_row *r = &in->rows[i];
@@ -236,21 +102,21 @@ static err_code make_steps(run_plan *p, const grid_speed *speed, err *e) {
     if (grid_make(&r->want, &r->model, speed, r->time_s, p->memory_bytes, p->mem, &p->grid, e))
         return e->code;
     p->steps = ARENA_ARRAY(p->mem, run_step, p->grid.n);
-    if (!p->steps) return no_memory(e);
+    if (!p->steps) return plan_no_memory(e);
     for (size_t i = 0; i < p->grid.n; i++) p->steps[i] = (run_step){.command = p->grid.commands[i]};
     return OK;
 }
 
 /* A step is done if it was, by the same command line, and its output is still there. */
-static err_code take_over(run_plan *p, run_step *s, const old_plan *old, err *e) {
+static err_code take_over(run_plan *p, run_step *s, const saved_plan *old, err *e) {
 import in;
     buf line;
     buf_init(&line);
     grid_command_line(&s->command, &line);
     for (size_t i = 0; i < old->n && !e->code; i++) {
-        const old_step *o = &old->steps[i];
+        const saved_step *o = &old->steps[i];
         if (strcmp(o->name, s->command.name) != 0 || strcmp(o->command, line.s) != 0) continue;
-        if (o->state == RUN_DONE && has_text(file_of(p, o->name, ".jsonl"))) {
+        if (o->state == RUN_DONE && has_text(plan_path(p, o->name, ".jsonl"))) {
             p->used_s += o->wall_s;
             s->wall_s = o->wall_s;
             s->state = RUN_DONE;
@@ -262,7 +128,7 @@ import in;
 }
 
 /* All steps, once the speeds are known; `start` keeps what it has. */
-static err_code plan_rest(run_plan *p, const old_plan *old, err *e) {
+static err_code plan_rest(run_plan *p, const saved_plan *old, err *e) {
 import in;
     grid_speed speed;
     run_step start = p->steps[0];
@@ -286,19 +152,7 @@ static err_code find_memory(run_plan *p, err *e) {
     p->memory_guessed = m.guessed;
     p->conditions = p->asked->conditions;
     if (!p->conditions) p->conditions = machine_conditions(p->asked->folder, p->mem);
-    return p->memory_source && p->conditions ? OK : no_memory(e);
-}
-
-/* Two runs at once would write the same files, and measure each other. */
-static err_code lock_folder(run_plan *p, err *e) {
-    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    const char *path = file_of(p, "lock", "");
-    if (!path) return no_memory(e);
-    p->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (p->lock < 0) return err_set(e, E_IO, path, "cannot be written: %s", strerror(errno));
-    if (fcntl(p->lock, F_SETLK, &whole) != 0 && (errno == EACCES || errno == EAGAIN))
-        return err_set(e, E_REFUSED, p->asked->folder, "another run is at work here");
-    return OK; /* a file system without locks is no reason to stop */
+    return p->memory_source && p->conditions ? OK : plan_no_memory(e);
 }
 
 void runner_close(run_plan *p) {
@@ -307,7 +161,7 @@ void runner_close(run_plan *p) {
 }
 
 /* An output of `start` that is there, but damaged, is measured again. */
-static err_code plan_known(run_plan *p, const old_plan *old, err *e) {
+static err_code plan_known(run_plan *p, const saved_plan *old, err *e) {
     err why = {0};
     if (plan_rest(p, old, &why) != E_EXTERN)
         return why.code ? err_set(e, why.code, why.where, "%s", why.what) : OK;
@@ -317,11 +171,11 @@ static err_code plan_known(run_plan *p, const old_plan *old, err *e) {
 }
 
 err_code runner_open(const run_request *r, arena *mem, run_plan *out, err *e) {
-    old_plan old = {0};
+    saved_plan old = {0};
     *out = (run_plan){.asked = r, .mem = mem, .lock = -1};
     if (mkdir(r->folder, 0777) != 0 && errno != EEXIST)
         return err_set(e, E_IO, r->folder, "cannot be made: %s", strerror(errno));
-    if (lock_folder(out, e) || load(out, &old, e)) return e->code;
+    if (plan_lock(out, e) || plan_load(out, &old, e)) return e->code;
     if (!old.there && find_memory(out, e)) return e->code;
     grid_speed guess = grid_speed_guess(&r->model);
     if (make_steps(out, &guess, e)) return e->code;
@@ -329,7 +183,7 @@ err_code runner_open(const run_request *r, arena *mem, run_plan *out, err *e) {
     out->grid.lost_n = 0; /* guesses until `start` is measured */
     if (take_over(out, &out->steps[0], &old, e)) return e->code;
     if (out->steps[0].state == RUN_DONE && plan_known(out, &old, e)) return e->code;
-    return save(out, e);
+    return plan_save(out, e);
 }
 
 /* ---- running ---- */
@@ -373,7 +227,7 @@ static void last_line(const char *path, char *out, size_t cap) {
 static const char *why_failed(const run_plan *p, const run_step *s, const process_result *r,
                               double timeout_s) {
     char said[200];
-    last_line(file_of(p, s->command.name, ".stderr.txt"), said, sizeof said);
+    last_line(plan_path(p, s->command.name, ".stderr.txt"), said, sizeof said);
     const char *colon = said[0] ? ": " : "";
     if (r->end == PROCESS_TIMED_OUT)
         return arena_printf(p->mem, "did not end within %.0f s and was stopped%s%s", timeout_s,
@@ -394,8 +248,9 @@ static err_code keep_outputs(const run_plan *p, const char *name, err *e) {
     static const char *const ENDINGS[][2] = {{".part.jsonl", ".jsonl"},
                                              {".part.stderr.txt", ".stderr.txt"}};
     for (size_t i = 0; i < 2; i++) {
-        const char *from = file_of(p, name, ENDINGS[i][0]), *to = file_of(p, name, ENDINGS[i][1]);
-        if (!from || !to) return no_memory(e);
+        const char *from = plan_path(p, name, ENDINGS[i][0]),
+                   *to = plan_path(p, name, ENDINGS[i][1]);
+        if (!from || !to) return plan_no_memory(e);
         if (rename(from, to) != 0)
             return err_set(e, E_IO, to, "cannot be written: %s", strerror(errno));
     }
@@ -403,8 +258,8 @@ static err_code keep_outputs(const run_plan *p, const char *name, err *e) {
 }
 
 static void drop_parts(const run_plan *p, const char *name) {
-    const char *out = file_of(p, name, ".part.jsonl"),
-               *messages = file_of(p, name, ".part.stderr.txt");
+    const char *out = plan_path(p, name, ".part.jsonl"),
+               *messages = plan_path(p, name, ".part.stderr.txt");
     if (out) unlink(out);
     if (messages) unlink(messages);
 }
@@ -416,12 +271,12 @@ static err_code run_step_once(run_plan *p, size_t i, const run_watch *w, bool *s
 import in;
     process_result r;
     process_call c = {.argv = s->command.argv,
-                      .stdout_path = file_of(p, s->command.name, ".part.jsonl"),
-                      .stderr_path = file_of(p, s->command.name, ".part.stderr.txt"),
+                      .stdout_path = plan_path(p, s->command.name, ".part.jsonl"),
+                      .stderr_path = plan_path(p, s->command.name, ".part.stderr.txt"),
                       .timeout_s = limit_s(p, s),
                       .tick = tick,
                       .arg = &t};
-    if (!c.stdout_path || !c.stderr_path) return no_memory(e);
+    if (!c.stdout_path || !c.stderr_path) return plan_no_memory(e);
     if (process_run(&c, &r, e)) {
         drop_parts(p, s->command.name);
         return e->code;
@@ -436,7 +291,7 @@ import in;
     if (keep_outputs(p, s->command.name, e) || read_step(p, s, &in, e)) return e->code;
     s->why = why_failed(p, s, &r, c.timeout_s);
     s->state = s->why ? RUN_FAILED : RUN_DONE;
-    return save(p, e);
+    return plan_save(p, e);
 }
 
 static bool out_of_time(const run_plan *p, const run_step *s) {
@@ -457,16 +312,16 @@ static err_code one(run_plan *p, size_t i, const run_watch *w, bool *stopped, er
 }
 
 err_code runner_measure(run_plan *p, const run_watch *w, bool *stopped, err *e) {
-    const old_plan none = {0};
+    const saved_plan none = {0};
     bool planned = p->steps[0].state == RUN_DONE;
     *stopped = false;
     if (one(p, 0, w, stopped, e) || *stopped) return e->code;
     if (p->steps[0].state == RUN_FAILED)
         return err_set(e, E_EXTERN, p->steps[0].command.argv[0], "%s (see %s)", p->steps[0].why,
-                       file_of(p, "start", ".stderr.txt"));
-    if (!planned && (plan_rest(p, &none, e) || save(p, e))) return e->code;
+                       plan_path(p, "start", ".stderr.txt"));
+    if (!planned && (plan_rest(p, &none, e) || plan_save(p, e))) return e->code;
     for (size_t i = 1; i < p->n && !e->code && !*stopped; i++) (void)one(p, i, w, stopped, e);
-    return e->code ? e->code : save(p, e);
+    return e->code ? e->code : plan_save(p, e);
 }
 
 /* ---- after the run ---- */
@@ -474,7 +329,7 @@ err_code runner_measure(run_plan *p, const run_watch *w, bool *stopped, err *e) 
 err_code runner_import(const run_plan *p, import *in, err *e) {
     for (size_t i = 0; i < p->n; i++) {
         const run_step *s = &p->steps[i];
-        const char *path = file_of(p, s->command.name, ".jsonl");
+        const char *path = plan_path(p, s->command.name, ".jsonl");
         if ((s->state == RUN_DONE || s->state == RUN_FAILED) && s->returned_n > 0 &&
             import_add_path(in, path, format_of(s)))
             return err_set(e, in->e->code, in->e->where, "%s", in->e->what);
