@@ -93,13 +93,20 @@ count() { text "$1"; u32 4; u32 "$2"; }
 dd if=/dev/null of=qwen2-7b-like.gguf bs=1 seek=8092571648 2>/dev/null
 
 small="--prompts 16,64,512,2048 --depths 4096 --sequences 1,2,4,8 --contexts 512,4096 --repeats 1"
-bench() { # FOLDER OPTION...: in a folder of its own, so that every run has the same names
-    mkdir -p "$1"
-    folder=$1
+# In a folder of its own, so that every run has the same names.
+engine() { # FOLDER [VARIABLE=VALUE...] OPTION...
+    mkdir -p "$1" && cd "$1" || exit 1
     shift
+    while [ $# -gt 0 ]; do
+        case $1 in [A-Z]*=*) export "${1?}" ;; *) break ;; esac
+        shift
+    done
+    PATH=$T/tools:$here
     # shellcheck disable=SC2086 # options
-    (cd "$folder" && PATH=$T/tools:$here "$RATECAST_BENCH" run --model "$T/qwen2-7b-like.gguf" --conditions quiet \
-        -o my-gpu.json $small "$@") >out 2>err </dev/null
+    exec "$RATECAST_BENCH" run --model "$T/qwen2-7b-like.gguf" --conditions quiet -o my-gpu.json $small "$@"
+}
+bench() {
+    (engine "$@") >out 2>err </dev/null
     code=$?
 }
 says() { grep -qF -e "$1" err; }
@@ -156,19 +163,14 @@ is "dry run: exact command" grep -qF -e "-ngl 99 -fa on --output-format jsonl -c
 is "dry run: nothing written" test ! -e paper/my-gpu.raw
 bench paper --dry-run --json
 is "dry run: json" grep -q '"dry_run": true' out
-PATH=$T/empty:$here run_line=$("$RATECAST_BENCH" run --model qwen2-7b-like.gguf --dry-run 2>/dev/null | sed -n 2p)
+run_line=$("$RATECAST_BENCH" run --model qwen2-7b-like.gguf --dry-run 2>/dev/null | sed -n 2p)
 is "dry run: needs no tool" test "${run_line%% *}" = llama-bench
 
 # ---- Ctrl-C in the middle ----
 
-interrupt() { # FOLDER PIECE OPTION...
+interrupt() { # FOLDER PIECE
     rm -f hangs
-    folder=$1 piece=$2
-    shift 2
-    mkdir -p "$folder"
-    # shellcheck disable=SC2086 # options
-    (cd "$folder" && HANG_AT=$piece PATH=$T/tools:$here exec "$RATECAST_BENCH" run --model "$T/qwen2-7b-like.gguf" \
-        --conditions quiet -o my-gpu.json $small "$@") >out 2>err </dev/null &
+    (engine "$1" HANG_AT="$2") >out 2>err </dev/null &
     pid=$!
     tries=0
     while [ ! -e hangs ] && [ $tries -lt 300 ]; do
@@ -211,9 +213,7 @@ is "a damaged output: the same card" cmp a/my-gpu.json m/my-gpu.json
 # ---- two at once ----
 
 rm -f hangs
-mkdir -p n
-(cd n && HANG_AT="-npp 512" PATH=$T/tools:$here exec "$RATECAST_BENCH" run --model "$T/qwen2-7b-like.gguf" -o my-gpu.json) \
-    >/dev/null 2>&1 </dev/null &
+(engine n HANG_AT="-npp 512") >/dev/null 2>&1 </dev/null &
 pid=$!
 while [ ! -e hangs ]; do sleep 0.1; done
 bench n
@@ -230,20 +230,20 @@ fails() { # NAME TEXT...: exit 4, and the texts are said
     is "$name: exit 4" test $code -eq 4
     for text; do is "$name: says $text" says "$text"; done
 }
-FAIL_AT="-npp 4096" bench e
+bench e FAIL_AT="-npp 4096"
 fails "exit code" "batched_4096_1: 0 of 5 cells" "failed: batched_4096_1: exit code 3: error: failed to create context"
 is "exit code: the rest is a card" "$RATECAST" check e/my-gpu.json
 bench e
 is "exit code: a second run has it all" cmp a/my-gpu.json e/my-gpu.json
-KILLED_AT="-d 4096" bench f
+bench f KILLED_AT="-d 4096"
 fails "killed" "was killed by signal 9 (out of memory?)"
-SILENT_AT="-npp 512" bench g
+bench g SILENT_AT="-npp 512"
 fails "silent" "batched_512_1: printed no result"
-FAIL_AT="-p 512 -n 64" bench h
+bench h FAIL_AT="-p 512 -n 64"
 fails "start fails" "exit code 3: error: failed to create context" "start.stderr.txt"
 is "start fails: no card" test ! -e h/my-gpu.json
 begin=$(date +%s)
-HANG_AT="-p 512 -n 64" bench i --minutes 0.02
+bench i HANG_AT="-p 512 -n 64" --minutes 0.02
 fails "hangs" "did not end within 2 s and was stopped"
 is "hangs: not for long" test $(($(date +%s) - begin)) -lt 30
 mkdir only
@@ -258,16 +258,16 @@ is "missing tool: nothing begun" test ! -e x.raw
 
 # ---- cells that the tools leave out, fields that they add ----
 
-DROP='"pl": 4,' bench j
+bench j DROP='"pl": 4,'
 is "missing cells: exit 0" test $code -eq 0
 is "missing cells: counted" says "17 of 19 cells measured"
 is "missing cells: named" says "not printed, though asked for: batched_4096_1: B = 4 behind 4096"
-EDIT='s/^{/{"new_field": "x", /' bench k
+bench k EDIT='s/^{/{"new_field": "x", /'
 is "unknown field: exit 0" test $code -eq 0
 points k/my-gpu.json >got
 points a/my-gpu.json >want
 is "unknown field: same points" cmp want got
-STUB_FREE_MIB=11000 bench l
+bench l STUB_FREE_MIB=11000
 is "small memory: exit 0" test $code -eq 0
 is "small memory: says so" says "left out for memory: batched_4096_1: B = 8"
 
