@@ -247,6 +247,9 @@ static int measure(run_job *j, err *e) {
         return cli_fail(e);
     }
     say_guesses(j, p.memory_source, (double)p.memory_bytes, p.memory_guessed);
+    if (machine_load_per_core() > 0.5)
+        fprintf(stderr, "%s: warning: this machine is busy (load %.1f a core), which costs speed\n",
+                cli_program, machine_load_per_core());
     if (p.resumed) fprintf(stderr, "%s: going on with %s\n", cli_program, j->folder);
     bool wrote = write_model(j, &v, e) == OK;
     if (wrote) (void)runner_measure(&p, &w, &stopped, e);

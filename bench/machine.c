@@ -118,7 +118,8 @@ static void comma(buf *b) {
     if (b->len) buf_add(b, ", ");
 }
 
-static void add_load(buf *out) {
+/* Over the last minute; -1: not readable. */
+static double load_average(void) {
     double load = -1;
     char line[LINE_MAX_LEN];
     if (read_line("/proc/loadavg", line, sizeof line)) load = strtod(line, NULL);
@@ -126,6 +127,17 @@ static void add_load(buf *out) {
     else if (getloadavg(&load, 1) != 1)
         load = -1;
 #endif
+    return load;
+}
+
+double machine_load_per_core(void) {
+    double load = load_average();
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    return load >= 0 && cores > 0 ? load / (double)cores : 0;
+}
+
+static void add_load(buf *out) {
+    double load = load_average();
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     if (load < 0) return;
     comma(out);

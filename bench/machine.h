@@ -26,6 +26,9 @@ machine_memory machine_memory_guess(int64_t weights_bytes, arena *mem);
 machine_memory machine_memory_ask(const char *bench, const char *folder, int64_t weights_bytes,
                                   arena *mem);
 
+/* Processes that want to run, over the last minute, for each core; 0 where it cannot be read. */
+double machine_load_per_core(void);
+
 /* One line: load of the host, mains or battery, temperature or throttling, as far as the system
  * says them. Where there is a `pmset` it is asked; its output is kept in `folder`. */
 const char *machine_conditions(const char *folder, arena *mem);
