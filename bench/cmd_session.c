@@ -425,6 +425,7 @@ static int run(const opts *o) {
     bool fine = false;
     card_library lib = cli_library(o);
     int code = body(o, &lib, mem, &fine, &e) ? cli_fail(&e) : fine ? 0 : 1;
+    if (e.code == E_EXTERN && interrupted) code = 130; /* as a shell says it of SIGINT */
     arena_free(mem);
     return code;
 }
@@ -439,7 +440,8 @@ const command CMD_SESSION = {
         "  llama-server -m model.gguf -np 4 -no-kvu -c 32768 --cache-ram 0 --slot-save-path . &\n"
         "  ratecast-bench session -K 4 -H 20 -P 4096 --model my-model --machine my-gpu \\\n"
         "    --server-args \"llama-server -m model.gguf -np 4 -no-kvu -c 32768\" -o my-runs\n"
-        "  ratecast validate my-runs --card CARD\n",
+        "  ratecast validate my-runs --card CARD\n"
+        "exit codes: 1: a turn failed, the run is recorded with its error, 130: interrupted.\n",
     .opts = OPTS,
     .opts_n = sizeof OPTS / sizeof *OPTS,
     .run = run,

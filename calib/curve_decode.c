@@ -228,6 +228,8 @@ static err_code describe(const problem *q, arena *mem, decode_curve *out, err *e
     out->reach_tok = reach;
     out->median_residual_frac = stat_median_f64(residual, q->n); /* sorts */
     out->worst_residual_frac = residual[q->n - 1];
+    size_t fitted = q->batches_n + (out->own_s != 0) + (out->foreign_s != 0);
+    out->free_n = q->n > fitted ? q->n - fitted : 0;
     return OK;
 }
 

@@ -217,6 +217,8 @@ static void describe(const prefill_cell *cells, size_t n, double *residual, pref
     }
     p->median_residual_frac = stat_median_f64(residual, n); /* sorts */
     p->worst_residual_frac = residual[n - 1];
+    size_t fitted = p->n - p->anchors_n + (p->k0_s != 0) + (p->k1_s != 0);
+    p->free_n = n > fitted ? n - fitted : 0;
 }
 
 err_code prefill_curve_fit(const card *c, const decode_curve *decode, double k1_declared_s,

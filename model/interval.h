@@ -10,7 +10,8 @@
 #include "sim.h"
 
 typedef struct wall_interval {
-    bool known; /* false: a declared rate prices the run, it has no scatter to go by */
+    bool known; /* false: a declared rate prices the run, or points that nobody measured, or too few
+                   to show their scatter */
     int64_t lo_ns, hi_ns;
     const char *from; /* what it is made of */
 } wall_interval;

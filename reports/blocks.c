@@ -223,6 +223,18 @@ static void put_inputs(const block_context *c, buf *out) {
 
 /* ---- blocks by name ---- */
 
+/* A finding is a paragraph of several lines, in Markdown by two blanks at their ends. */
+static void put_audit_text(const block_context *c, const audit *a, buf *out) {
+    buf own;
+    buf_init(&own);
+    report_audit_text(a, true, c->mem, &own);
+    for (const char *s = own.s; *s; s++) {
+        if (strncmp(s, "\n    ", 5) == 0) buf_add(out, "  ");
+        buf_add_n(out, s, 1);
+    }
+    buf_done(&own);
+}
+
 static bool put_audit(const block_context *c, const char *id, buf *out, err *e) {
     bool any = false;
     for (size_t i = 0; i < c->s->claims_n; i++) {
@@ -230,7 +242,7 @@ static bool put_audit(const block_context *c, const char *id, buf *out, err *e) 
         if (id && strcmp(x->claim->id, id) != 0) continue;
         if (any) buf_add(out, "\n");
         any = true;
-        report_audit_text(&x->audit, true, c->mem, out);
+        put_audit_text(c, &x->audit, out);
     }
     if (id && !any)
         err_set(e, E_SCHEMA, "", "found claim \"%s\", which the report does not list", id);
@@ -246,7 +258,7 @@ static void put_explanation(const block_context *c, const spec_explain *x, buf *
         const char *heading = strstr(s, "\n## ");
         size_t n = heading ? (size_t)(heading - s) + 1 : strlen(s);
         buf_add_n(out, s, n);
-        if (heading) buf_add(out, "##");
+        if (heading) buf_add(out, "#");
         s += n;
     }
     buf_done(&own);

@@ -61,7 +61,7 @@ static const char *shows(const spec *s, const spec_plot *p, arena *mem) {
     char *text = arena_printf(mem, "%s: %s", WHAT[p->kind], of);
     if (!text) return "";
     for (char *c = text; *c; c++)
-        if (strchr("[]\n", *c)) *c = ' '; /* stands in ![...] */
+        if (strchr("[]<`\\\r\n", *c)) *c = ' '; /* stands in ![...] */
     return text;
 }
 
@@ -97,21 +97,24 @@ static bool is_plot(composer *c, const piece *p) {
 
 /* One line, whatever the specification holds. */
 static void put_title(composer *c) {
-    for (const char *t = c->s->title; *t; t++) buf_add_n(&c->out->text, *t == '\n' ? " " : t, 1);
+    for (const char *t = c->s->title; *t; t++)
+        buf_add_n(&c->out->text, *t == '\n' || *t == '\r' ? " " : t, 1);
 }
 
 static void put_field(composer *c, const piece *p) {
     err inner = {0};
     expressed v;
+    size_t from = c->out->text.len;
     if (is_plot(c, p)) return;
-    if (strcmp(p->text, "title") == 0) {
-        put_title(c);
-        return;
-    }
     block_context b = {.s = c->s, .command = c->command, .mem = c->mem};
-    if (!block_put(&b, p->text, &c->out->text, &inner) && !inner.code &&
-        expression_get(c->s, p->text, c->mem, &v, &inner) == OK)
-        add_mark(c, (mark){.kind = MARK_NUMBER, .title = v.title}, v.text);
+    if (strcmp(p->text, "title") == 0)
+        put_title(c);
+    else if (!block_put(&b, p->text, &c->out->text, &inner) && !inner.code) {
+        if (expression_get(c->s, p->text, c->mem, &v, &inner) == OK)
+            add_mark(c, (mark){.kind = MARK_NUMBER, .title = v.title}, v.text);
+        from = c->out->text.len;
+    }
+    marks_disarm(&c->out->text, from);
     if (inner.code) fail_at(c, p, &inner);
 }
 
@@ -175,8 +178,11 @@ err_code compose(const spec *s, const char *command, arena *mem, composed *out, 
             continue;
         else if (p->kind == PIECE_FIELD)
             put_field(&c, p);
-        else
+        else {
+            size_t from = out->text.len;
             buf_add(&out->text, p->text);
+            marks_disarm(&out->text, from);
+        }
     }
     one_blank_line(&out->text);
     collect_arms(&c);

@@ -1,15 +1,17 @@
-/* A report's text: its template, with values and blocks put in.
+/* A report's text: its template, with values and blocks put in (reports/README.md lists both).
  *
- * Values:  EXPR [in UNIT] [:FORMAT]      {{h4k/llama.cpp.wall_s / h4k/fak-native.wall_s:.2}}
- *          EXPR is a reference (reference.h) or several, joined by " / ", " * ", " - ", " + ", from
- *          left to right; beside those of reference.h also
- *            witness NAME.WORD, witness NAME/RUN_ID.WORD, explain NAME.WORD, explain
- * NAME/TERM.WORD, audit CLAIM_ID.WORD FORMAT is .N (decimals), "," (thousands) or both ",.N";
- * without one the value has to be a whole number. figure ID [:,]    a source's figure, regenerated
- * at its printed digits (given: as printed) printed ID [:,]   the same as the document prints it
- * Blocks:  banner, session RUN, table RUN, notes RUN, rules RUN, contrast RUN, ttft RUN, memory
- * RUN, unmodeled [RUN], audit [CLAIM_ID], explain NAME, witnessed NAME, figures, plot NAME, plots,
- * inputs; those of a run also without a name: of each.
+ * A value is EXPR [in UNIT] [:FORMAT]. EXPR is a reference (reference.h) or several, joined by
+ * " / ", " * ", " - ", " + " from left to right; beside those of reference.h also
+ *
+ *   witness NAME.WORD, witness NAME/RUN_ID.WORD
+ *   explain NAME.WORD, explain NAME/TERM.WORD
+ *   audit CLAIM_ID.WORD
+ *
+ * FORMAT is .N (decimals), "," (thousands) or both ",.N"; without decimals the value has to be a
+ * whole number. "figure ID [:,]" is a source's figure, regenerated at its printed digits (one that
+ * is given: as printed), "printed ID [:,]" the same as the document prints it.
+ *
+ * "EXPR [in UNIT] < NUMBER ? WORDS : WORDS" puts the words that are true; they hold no digit.
  *
  * The text is Markdown; where its numbers come from stands in marks (marks.h), which become what a
  * page shows on hover, and pictures. */

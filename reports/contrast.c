@@ -152,33 +152,46 @@ static void session_rows(const view *v, const arm_result *a) {
 
 /* ---- how to verify ---- */
 
-static void verify(const view *v, buf *out) {
-    const workload *w = &v->p->scenario->work;
-    const card *seen[SCENARIO_ARMS_MAX];
+/* Cards of the arms, each once. */
+static size_t cards_of(const projection *p, const card **out) {
     size_t n = 0;
-    buf_add(out, "\nVerify the rates (a batched benchmark of the engine, then the card again):\n\n"
-                 "```sh\n");
-    for (size_t i = 0; i < v->p->arms_n; i++) {
-        const card *c = v->p->arms[i].arm->card;
+    for (size_t i = 0; i < p->arms_n; i++) {
         bool known = false;
-        for (size_t k = 0; k < n; k++) known |= seen[k] == c;
-        if (known) continue;
-        seen[n++] = c;
-        bool llama = strstr(c->engine.name, "llama") != NULL;
-        buf_addf(out, "# %s: %s %s on %s%s\n", c->id, c->model, c->quant, c->hardware.chip,
-                 llama ? "" : ", by this engine's own benchmark with the same grid instead of");
+        for (size_t k = 0; k < n; k++) known |= strcmp(out[k]->id, p->arms[i].arm->card->id) == 0;
+        if (!known) out[n++] = p->arms[i].arm->card;
+    }
+    return n;
+}
+
+static void verify_rates(const workload *w, const card *c, buf *out) {
+    int64_t prompt = w->P > 0 ? w->P : w->turn_delta_in_tok;
+    buf_addf(out, "# %s: %s %s on %s\n", c->id, c->model, c->quant, c->hardware.chip);
+    if (strstr(c->engine.name, "llama"))
         buf_addf(out,
                  "llama-batched-bench -m MODEL.gguf -ngl 99 -npp %" PRId64 " -ntg %" PRId64
-                 " -npl 1,%" PRId64 " --output-format jsonl >batched.jsonl\n"
-                 "ratecast import batched.jsonl -o card.json\n",
-                 w->P > 0 ? w->P : w->turn_delta_in_tok, w->turn_out_tok, w->K);
-    }
+                 " -npl 1,%" PRId64 " --output-format jsonl >rates.jsonl\n",
+                 prompt, w->turn_out_tok, w->K);
+    else
+        buf_addf(out,
+                 "# %s has no benchmark that is known here: prompts of %" PRId64
+                 " tokens, 1 and %" PRId64 " sequences (`ratecast import --formats`)\n",
+                 c->engine.name, prompt, w->K);
+    buf_add(out, "ratecast import rates.jsonl -o card.json\n");
+}
+
+static void verify(const view *v, buf *out) {
+    const workload *w = &v->p->scenario->work;
+    const card *cards[SCENARIO_ARMS_MAX];
+    size_t n = cards_of(v->p, cards);
+    buf_add(out, "\nVerify the rates (a batched benchmark of the engine, then the card again):\n\n"
+                 "```sh\n");
+    for (size_t i = 0; i < n; i++) verify_rates(w, cards[i], out);
     buf_addf(out,
              "```\n\nVerify the session (%" PRId64 " agents, %" PRId64 " turns, recorded as "
              "calib/WITNESS.md says):\n\n```sh\n",
              w->K, w->H);
     for (size_t i = 0; i < n; i++)
-        buf_addf(out, "ratecast validate RUNS_DIR --card %s --use all\n", seen[i]->id);
+        buf_addf(out, "ratecast validate RUNS_DIR --card %s --use all\n", cards[i]->id);
     buf_add(out, "```\n");
 }
 

@@ -1,6 +1,7 @@
 #include "expression.h"
 
 #include "number.h"
+#include "template.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -194,11 +195,11 @@ static err_code print_number(double v, const char *format, arena *mem, const cha
                                        !*end && decimals < 10);
     if (!known)
         return err_set(e, E_SCHEMA, "", "found format \":%s\", expected :.N, :, or :,.N", format);
-    if (digits[0] == '\0' && fabs(v - round(v)) > 1e-9 * fmax(1, fabs(v)))
+    if (digits[0] == '\0' && fabs(v - round(v)) > fmax(1e-9, 1e-12 * fabs(v)))
         return err_set(e, E_SCHEMA, "",
                        "found %.6g, which is no whole number, expected :.N decimals behind it", v);
-    double shown = fabs(v) < 0.5 * pow(10, -(double)decimals) ? 0 : v; /* no -0.0 */
-    const char *text = arena_printf(mem, "%.*f", (int)decimals, shown);
+    const char *text = arena_printf(mem, "%.*f", (int)decimals, v);
+    if (text && text[0] == '-' && !text[strspn(text, "-0.")]) text++; /* no -0.0 */
     *out = text && grouped ? number_grouped(mem, text) : text;
     return *out ? OK : err_set(e, E_LIMIT, "", "does not fit the memory budget");
 }
@@ -235,10 +236,16 @@ typedef struct choice {
     const char *below, *otherwise;
 } choice;
 
+static bool has_digit(const char *words) {
+    for (; *words; words++)
+        if (template_digit(words)) return true;
+    return false;
+}
+
 /* Cuts the tail off `text`; *any: there was one. */
 static err_code cut_choice(char *text, choice *out, bool *any, err *e) {
     char *less = strstr(text, " < "), *ask = less ? strstr(less, " ? ") : NULL,
-         *colon = ask ? strstr(ask, " : ") : NULL, *end = NULL;
+         *colon = ask ? strstr(ask + 3, " : ") : NULL, *end = NULL;
     *any = less != NULL;
     if (!less) return OK;
     if (colon) {
@@ -247,6 +254,8 @@ static err_code cut_choice(char *text, choice *out, bool *any, err *e) {
     }
     if (!colon || end == less + 3 || *end || !isfinite(out->limit))
         return err_set(e, E_SCHEMA, "", "expected EXPR < NUMBER ? WORDS : WORDS");
+    if (has_digit(out->below) || has_digit(out->otherwise))
+        return err_set(e, E_SCHEMA, "", "found a digit in the words, expected none");
     return OK;
 }
 
@@ -269,7 +278,10 @@ err_code expression_get(const spec *s, const char *field, arena *mem, expressed 
     if (!chooses) format = strrchr(text, ':');
     if (format) *format++ = '\0';
     for (size_t n = strlen(text); n > 0 && text[n - 1] == ' '; n--) text[n - 1] = '\0';
-    if (strncmp(text, "figure ", 7) == 0 || strncmp(text, "printed ", 8) == 0)
+    bool a_figure = strncmp(text, "figure ", 7) == 0 || strncmp(text, "printed ", 8) == 0;
+    if (a_figure && chooses)
+        return err_set(e, E_SCHEMA, "", "found a figure before <, expected a value");
+    if (a_figure)
         return figure_value(s, strchr(text, ' ') + 1, format ? format : "", text[0] == 'p', mem,
                             out, e);
     const char *shown = arena_strdup(mem, text); /* evaluation cuts the text */

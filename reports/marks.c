@@ -1,5 +1,6 @@
 #include "marks.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,8 +8,21 @@
 static const char OPEN[] = "\xEE\x80\x80", MIDDLE[] = "\xEE\x80\x81", CLOSE[] = "\xEE\x80\x82";
 enum { MARK_BYTES = 3 };
 
+static const char REPLACEMENT[] = "\xEF\xBF\xBD"; /* U+FFFD, as long as each of them */
+
 void mark_add(buf *out, size_t index, const mark *m, const char *text) {
-    buf_addf(out, "%s%zu%s%s%s", OPEN, index, MIDDLE, m->kind == MARK_NUMBER ? text : "", CLOSE);
+    buf_addf(out, "%s%zu%s", OPEN, index, MIDDLE);
+    for (const char *s = text; m->kind == MARK_NUMBER && *s; s++) {
+        bool ours = strncmp(s, OPEN, 2) == 0 && s[2] >= OPEN[2] && s[2] <= CLOSE[2];
+        buf_add_n(out, ours ? REPLACEMENT : s, ours ? MARK_BYTES : 1);
+        if (ours) s += MARK_BYTES - 1;
+    }
+    buf_add(out, CLOSE);
+}
+
+void marks_disarm(buf *b, size_t from) {
+    for (char *s = b->s + from; (s = strstr(s, OPEN)) != NULL; s += MARK_BYTES)
+        memcpy(s, REPLACEMENT, MARK_BYTES);
 }
 
 /* A mark at `s`, or false: a text may hold such characters of its own. */

@@ -18,6 +18,10 @@ typedef struct mark {
 /* Mark `index` around `text` (a number) or in its own paragraph (a picture, `text` unused). */
 void mark_add(buf *out, size_t index, const mark *m, const char *text);
 
+/* Text of others from byte `from` on may hold such characters, even a whole mark: none of them
+ * opens one afterwards. */
+void marks_disarm(buf *b, size_t from);
+
 /* Walks a text with marks. `from` is where the last call left off; returns the next mark's index
  * and its text, or false at the end; everything before it is [*plain, *plain + *plain_n). */
 typedef struct mark_found {

@@ -1,12 +1,14 @@
 #include "page.h"
 
 #include <md4c-html.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- text into HTML ---- */
 
 static void add_escaped(buf *out, const char *s) {
+    size_t before = out->len;
     for (; *s; s++) {
         switch (*s) {
         case '&':
@@ -25,6 +27,7 @@ static void add_escaped(buf *out, const char *s) {
             buf_add_n(out, s, 1);
         }
     }
+    marks_disarm(out, before);
 }
 
 static void collect(const MD_CHAR *s, MD_SIZE n, void *to) {
@@ -33,40 +36,53 @@ static void collect(const MD_CHAR *s, MD_SIZE n, void *to) {
 
 /* ---- pictures ---- */
 
+/* What an id or a reference to one begins with at `s`, or NULL. fill="#0072b2" is a colour. */
+static const char *id_prefix(const char *s) {
+    static const char *const IDS[] = {" id=\"", " id='", "\"#", "'#", "url(#"};
+    for (size_t i = 0; i < sizeof IDS / sizeof *IDS; i++) {
+        size_t n = strlen(IDS[i]);
+        if (strncmp(s, IDS[i], n) != 0) continue;
+        return i >= 2 && strspn(s + n, "0123456789abcdefABCDEF") >= 3 ? NULL : IDS[i];
+    }
+    return NULL;
+}
+
+/* Behind an element that gnuplot names its parts with and a browser would show on hover, or NULL.
+ */
+static const char *skip_name(const char *s) {
+    if (strncmp(s, "<title>", 7) != 0 && strncmp(s, "<desc>", 6) != 0) return NULL;
+    const char *end = strstr(s, "</");
+    return end ? end + strcspn(end, ">") + 1 : NULL;
+}
+
 /* The SVG element of gnuplot's file, its ids and what refers to them made its own: several pictures
  * stand in one page, and they all call their point types alike. */
-static void add_svg(buf *out, const char *svg, size_t index) {
-    static const char *const REFS[] = {" id=\"", " id='", "\"#", "'#", "url(#"};
+static void add_svg(buf *out, const char *svg, size_t index, const char *title) {
     const char *s = strstr(svg, "<svg");
-    while (s && *s) {
-        size_t best = strlen(s), which = sizeof REFS / sizeof *REFS;
-        for (size_t i = 0; i < sizeof REFS / sizeof *REFS; i++) {
-            const char *at = strstr(s, REFS[i]);
-            /* fill="#0072b2" is a colour */
-            while (at && strspn(at + strlen(REFS[i]), "0123456789abcdefABCDEF") >= 3 && i >= 2)
-                at = strstr(at + 1, REFS[i]);
-            if (at && (size_t)(at - s) < best) {
-                best = (size_t)(at - s);
-                which = i;
-            }
-        }
-        if (which == sizeof REFS / sizeof *REFS) {
-            buf_add(out, s);
-            break;
-        }
-        size_t n = best + strlen(REFS[which]);
+    if (!s) return;
+    buf_add(out, "<svg role=\"img\" aria-label=\"");
+    add_escaped(out, title);
+    buf_add(out, "\"");
+    for (s += strlen("<svg"); *s;) {
+        size_t n = strcspn(s, " \"'u<");
         buf_add_n(out, s, n);
-        buf_addf(out, "p%zu-", index);
         s += n;
+        const char *prefix = id_prefix(s), *behind = skip_name(s);
+        if (behind)
+            s = behind;
+        else if (prefix) {
+            buf_addf(out, "%sp%zu-", prefix, index);
+            s += strlen(prefix);
+        } else if (*s)
+            buf_add_n(out, s++, 1);
     }
 }
 
 static void add_figure(buf *out, const mark *m, const char *svg, size_t index) {
-    buf_add(out, "<figure role=\"img\" aria-label=\"");
-    add_escaped(out, m->title);
-    buf_add(out, "\">\n<div class=\"scroll\" tabindex=\"0\">\n");
+    buf_add(out, "<figure>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"");
+    buf_addf(out, "picture %s\">\n", m->picture);
     if (svg)
-        add_svg(out, svg, index);
+        add_svg(out, svg, index, m->title);
     else
         buf_add(out, "<p class=\"missing\">no picture was drawn: gnuplot was not there</p>");
     buf_add(out, "\n</div>\n<figcaption>");
@@ -76,6 +92,13 @@ static void add_figure(buf *out, const mark *m, const char *svg, size_t index) {
 }
 
 /* ---- marks ---- */
+
+/* In a tag, as the text of an image is: nothing but text may stand there. */
+static int in_tag(const buf *out) {
+    for (size_t i = out->len; i > 0; i--)
+        if (out->s[i - 1] == '<' || out->s[i - 1] == '>') return out->s[i - 1] == '<';
+    return 0;
+}
 
 static void add_number(buf *out, const mark *m, const mark_found *f) {
     size_t word = strcspn(m->title, ": ");
@@ -98,7 +121,10 @@ static void add_marked(const composed *c, const page_parts *parts, const char *h
         const mark *m = &c->marks[f.index];
         if (m->kind == MARK_NUMBER) {
             buf_add_n(out, f.plain, f.plain_n);
-            add_number(out, m, &f);
+            if (in_tag(out))
+                buf_add_n(out, f.text, f.text_n);
+            else
+                add_number(out, m, &f);
             continue;
         }
         /* a picture stands alone in its paragraph, which a figure may not */
@@ -117,40 +143,125 @@ static void add_marked(const composed *c, const page_parts *parts, const char *h
 
 /* ---- the page ---- */
 
-static void add_unmarked(const composed *c, const char *html, size_t n, buf *out) {
-    buf own;
-    buf_init(&own);
-    buf_add_n(&own, html, n);
-    marks_markdown(own.s, c->marks, c->marks_n, out);
-    buf_done(&own);
+/* What a heading says, without its elements and marks. */
+static void add_words(buf *out, const char *html, size_t n, size_t marks_n) {
+    buf text;
+    mark_found f;
+    buf_init(&text);
+    for (size_t i = 0; i < n; i++) {
+        if (html[i] == '<')
+            while (i < n && html[i] != '>') i++;
+        else
+            buf_add_n(&text, html + i, 1);
+    }
+    const char *s = text.s;
+    while (mark_next(&s, marks_n, &f)) {
+        buf_add_n(out, f.plain, f.plain_n);
+        buf_add_n(out, f.text, f.text_n);
+    }
+    buf_add_n(out, f.plain, f.plain_n);
+    buf_done(&text);
+}
+
+/* A link may lead to the web, to mail, or to a place or file beside the page; javascript: and the
+ * like may not. `s` is behind href=". */
+static bool is_link_safe(const char *s) {
+    static const char *const SCHEMES[] = {"http://", "https://", "mailto:"};
+    for (size_t i = 0; i < sizeof SCHEMES / sizeof *SCHEMES; i++)
+        if (strncmp(s, SCHEMES[i], strlen(SCHEMES[i])) == 0) return true;
+    size_t n = strcspn(s, "\"/?#:");
+    return s[n] != ':';
+}
+
+typedef struct structure {
+    buf intro, body, contents; /* before the first section, from there on, list of sections */
+    buf section;               /* the words of its heading */
+    size_t marks_n, sections, tables, lists;
+    bool in_unsafe_link;
+} structure;
+
+/* A note that begins with # is no heading of the report: in a list it is as bold as one. */
+static bool add_list_heading(structure *t, buf *out, const char *s) {
+    bool closes = s[1] == '/';
+    const char *name = s + 1 + closes;
+    if (strncmp(name, "li>", 3) == 0) t->lists += closes ? (size_t)-1 : 1;
+    if (t->lists == 0 || name[0] != 'h' || name[1] < '1' || name[1] > '6') return false;
+    buf_add(out, closes ? "</strong>" : "<strong>");
+    return true;
+}
+
+static void add_section(structure *t, const char *s) {
+    const char *end = strstr(s, "</h2>");
+    buf_reset(&t->section);
+    add_words(&t->section, s + 4, end ? (size_t)(end - s) - 4 : 0, t->marks_n);
+    t->tables = 0;
+    t->sections++;
+    buf_addf(&t->body, "<h2 id=\"s%zu\">", t->sections);
+    buf_addf(&t->contents, "<li><a href=\"#s%zu\">%s</a></li>\n", t->sections, t->section.s);
+}
+
+static void add_table(structure *t, buf *out) {
+    buf_add(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"table: ");
+    buf_add(out, t->sections ? t->section.s : "before the first section");
+    if (++t->tables > 1) buf_addf(out, " (%zu)", t->tables);
+    buf_add(out, "\"><table>");
+}
+
+/* A picture from elsewhere would be fetched: its words are left. */
+static void add_image_words(buf *out, const char *s) {
+    const char *alt = strstr(s, " alt=\""), *end = strchr(s, '>');
+    if (!alt || !end || alt > end) return;
+    alt += strlen(" alt=\"");
+    buf_add_n(out, alt, strcspn(alt, "\""));
+}
+
+/* One element, from its '<'; false: it stays as it is. */
+static bool add_element(structure *t, buf *out, const char *s) {
+    static const char LINK[] = "<a href=\"";
+    if (add_list_heading(t, out, s)) return true;
+    if (strncmp(s, "<table>", 7) == 0)
+        add_table(t, out);
+    else if (strncmp(s, "</table>", 8) == 0)
+        buf_add(out, "</table></div>");
+    else if (strncmp(s, "<th>", 4) == 0 || strncmp(s, "<th ", 4) == 0) {
+        buf_add(out, "<th scope=\"col\"");
+        buf_add_n(out, s + 3, strcspn(s + 3, ">") + 1);
+    } else if (strncmp(s, "<h2>", 4) == 0)
+        add_section(t, s);
+    else if (strncmp(s, "<img ", 5) == 0)
+        add_image_words(out, s);
+    else if (strncmp(s, LINK, strlen(LINK)) == 0 && !is_link_safe(s + strlen(LINK)))
+        t->in_unsafe_link = true;
+    else if (t->in_unsafe_link && strncmp(s, "</a>", 4) == 0)
+        t->in_unsafe_link = false;
+    else
+        return false;
+    return true;
 }
 
 /* Wide tables scroll in a box of their own; headings get ids for the list of contents. */
-static void add_structured(const composed *c, const char *html, buf *out, buf *contents) {
-    size_t sections = 0;
-    for (const char *s = html; *s;) {
-        if (strncmp(s, "<table>", 7) == 0)
-            buf_add(out, "<div class=\"scroll\" tabindex=\"0\"><table>");
-        else if (strncmp(s, "</table>", 8) == 0)
-            buf_add(out, "</table></div>");
-        else if (strncmp(s, "<h2>", 4) == 0) {
-            const char *end = strstr(s, "</h2>");
-            size_t n = end ? (size_t)(end - s) - 4 : 0;
-            buf_addf(out, "<h2 id=\"s%zu\">", ++sections);
-            buf_addf(contents, "<li><a href=\"#s%zu\">", sections);
-            add_unmarked(c, s + 4, n, contents);
-            buf_add(contents, "</a></li>\n");
-        } else {
-            buf_add_n(out, s, 1);
-            s++;
-            continue;
+static void add_structured(structure *t, const char *html) {
+    while (*html) {
+        bool section = t->lists == 0 && strncmp(html, "<h2>", 4) == 0;
+        buf *out = t->sections || section ? &t->body : &t->intro;
+        size_t n = strcspn(html, "<");
+        if (n == 0) {
+            n = strcspn(html, ">");
+            n += html[n] != '\0';
+            if (add_element(t, out, html)) {
+                html += n;
+                continue;
+            }
         }
-        s = strchr(s, '>') + 1;
+        buf_add_n(out, html, n);
+        html += n;
     }
 }
 
 static void add_arms(const composed *c, buf *out) {
-    buf_add(out, "<div id=\"arms\" hidden>\n");
+    if (c->arms_n < 2) return;
+    buf_add(out, "<div id=\"arms\" role=\"group\" aria-label=\"arms that are shown\" hidden>\n"
+                 "<span>Show</span>\n");
     for (size_t i = 0; i < c->arms_n; i++) {
         buf_add(out, "<label><input type=\"checkbox\" checked value=\"");
         add_escaped(out, c->arms[i]);
@@ -172,31 +283,31 @@ static void add_head(const page_parts *parts, buf *out) {
     buf_addf(out, "</title>\n<style>\n%s</style>\n</head>\n<body>\n<main>\n", parts->css);
 }
 
+static void add_page(const composed *c, const page_parts *parts, structure *t, const char *html,
+                     buf *out) {
+    /* structure first: a picture holds elements of its own */
+    add_structured(t, html);
+    add_head(parts, out);
+    add_marked(c, parts, t->intro.s, out);
+    if (t->contents.len)
+        buf_addf(out, "<nav aria-label=\"contents\">\n<ul>\n%s</ul>\n</nav>\n", t->contents.s);
+    add_arms(c, out);
+    add_marked(c, parts, t->body.s, out);
+    buf_addf(out, "</main>\n<script nonce=\"page\">\n%s</script>\n</body>\n</html>\n", parts->js);
+}
+
 err_code page_html(const composed *c, const page_parts *parts, buf *out, err *e) {
-    buf html, marked, body, contents;
-    buf_init(&html);
-    buf_init(&marked);
-    buf_init(&body);
-    buf_init(&contents);
+    buf html;
+    structure t = {.marks_n = c->marks_n};
+    buf *const parts_of[] = {&html, &t.intro, &t.body, &t.contents, &t.section};
+    for (size_t i = 0; i < sizeof parts_of / sizeof *parts_of; i++) buf_init(parts_of[i]);
     if (md_html(c->text.s, (MD_SIZE)c->text.len, collect, &html,
                 MD_FLAG_TABLES | MD_FLAG_NOHTML | MD_FLAG_STRIKETHROUGH |
                     MD_FLAG_PERMISSIVEURLAUTOLINKS,
-                0) != 0)
+                0) == 0)
+        add_page(c, parts, &t, html.s, out);
+    else
         err_set(e, E_SYNTAX, parts->title, "the report is no Markdown that can be read");
-    if (!e->code) {
-        /* structure first: a picture holds elements of its own */
-        add_structured(c, html.s, &body, &contents);
-        add_marked(c, parts, body.s, &marked);
-        add_head(parts, out);
-        add_arms(c, out);
-        buf_addf(out, "<nav>\n<ul>\n%s</ul>\n</nav>\n", contents.s);
-        buf_add_n(out, marked.s, marked.len);
-        buf_addf(out, "</main>\n<script nonce=\"page\">\n%s</script>\n</body>\n</html>\n",
-                 parts->js);
-    }
-    buf_done(&html);
-    buf_done(&marked);
-    buf_done(&body);
-    buf_done(&contents);
+    for (size_t i = 0; i < sizeof parts_of / sizeof *parts_of; i++) buf_done(parts_of[i]);
     return e->code;
 }

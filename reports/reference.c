@@ -94,8 +94,22 @@ static err_code arm_metric(const projection *p, const char *run, const char *nam
     return err_set(e, E_SCHEMA, "", "scenario \"%s\" has no arm \"%s\"", run, name);
 }
 
-static err_code run_word(const scenario *s, const char *word, ref_value *out, err *e) {
+/* Does the sweep change this word? */
+static bool is_swept(const run_set *r, const char *word) {
+    static const char IN_WORK[] = "workload.";
+    if (!r->sweep) return false;
+    const char *path = r->s->sweep_path;
+    bool work = strncmp(path, IN_WORK, strlen(IN_WORK)) == 0;
+    return work ? strcmp(word, "presented_tok") == 0 || strcmp(word, path + strlen(IN_WORK)) == 0
+                : strcmp(word, path) == 0;
+}
+
+static err_code run_word(const named_run *r, const char *word, ref_value *out, err *e) {
+    const scenario *s = r->r.s;
     const workload *w = &s->work;
+    if (is_swept(&r->r, word))
+        return err_set(e, E_SCHEMA, "", "\"%s\" sweeps %s: it has no one value of \"%s\"", r->name,
+                       s->sweep_path, word);
     const struct {
         const char *word;
         double v;
@@ -134,15 +148,17 @@ err_code reference_get(reference_base *b, const char *ref, ref_value *out, err *
     if (strncmp(ref, "card ", 5) == 0) return card_ref(b, ref, out, e);
     size_t n = strcspn(ref, ".@/");
     const char *slash = strchr(ref, '/'), *dot = strrchr(ref, '.');
-    bool swept = ref[n] == '@';
-    if (!dot || n >= sizeof name || (slash && (dot < slash || dot - slash >= NAME_MAX_CHARS)) ||
+    bool swept = ref[n] == '@', number = ref[strspn(ref, "0123456789.")] == '\0';
+    if (!dot || number || n >= sizeof name ||
+        (slash && (dot < slash || dot - slash >= NAME_MAX_CHARS)) ||
+        (slash && !swept && slash != ref + n) ||
         (swept && (!slash || (size_t)(slash - ref) - n >= sizeof value)))
         return err_set(e, E_SCHEMA, "", "found \"%s\", expected \"SCENARIO/ARM.METRIC\"", ref);
     memcpy(name, ref, n);
     name[n] = '\0';
     const named_run *r;
     if (reference_run(b, name, &r, e)) return e->code;
-    if (!slash) return run_word(r->r.s, ref + n + 1, out, e);
+    if (!slash) return run_word(r, ref + n + 1, out, e);
     size_t value_n = swept ? (size_t)(slash - ref) - n - 1 : 0, arm_n = (size_t)(dot - slash) - 1;
     memcpy(value, ref + n + 1, value_n);
     value[value_n] = '\0';

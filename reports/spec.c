@@ -27,6 +27,7 @@ typedef struct reader {
 static const char *locate(const reader *r, const char *name) {
     struct stat st;
     if (name[0] == '/') return name;
+    if (strcmp(name, "-") == 0) return "./-"; /* not standard input: a report names what it read */
     const char *path = arena_printf(r->mem, "%s%s", r->dir, name);
     if (path && stat(path, &st) == 0) return path;
     for (size_t i = 0; i < r->where->n; i++) {
@@ -75,6 +76,10 @@ static bool valid_name(jr o, const char *name) {
     return false;
 }
 
+static void no_second(jr o, const char *name, bool found) {
+    if (found) jr_fail(jr_get(o, "name"), E_SCHEMA, "found a second \"%s\"", name);
+}
+
 static void read_run(reader *r, jr o) {
     jr_keys(o, "name file set");
     named_run *it = &r->s->base.runs[r->s->base.runs_n];
@@ -82,8 +87,7 @@ static void read_run(reader *r, jr o) {
     const char *const *set = jr_str_array(o, "set", &it->set_n);
     if (!valid_name(o, name)) return;
     for (size_t i = 0; i < r->s->base.runs_n; i++)
-        if (strcmp(r->s->base.runs[i].name, name) == 0)
-            jr_fail(jr_get(o, "name"), E_SCHEMA, "found a second \"%s\"", name);
+        no_second(o, name, strcmp(r->s->base.runs[i].name, name) == 0);
     it->name = name;
     it->set = set;
     it->path = locate(r, file);
@@ -123,6 +127,7 @@ static void read_explain(reader *r, jr o) {
     const waterfall **links = ARENA_ARRAY(r->mem, const waterfall *, n ? n : 1);
     const scenario *last = NULL;
     if (!valid_name(o, name)) return;
+    no_second(o, name, spec_explain_named(r->s, name) != NULL);
     if (n == 0 || !links) {
         jr_fail(jr_get(o, "scenarios"), E_SCHEMA, "expected the names of one scenario or more");
         return;
@@ -157,6 +162,7 @@ static void read_witness(reader *r, jr o) {
     const card **cards = ARENA_ARRAY(r->mem, const card *, n ? n : 1);
     replay *all = NULL;
     if (!valid_name(o, name)) return;
+    no_second(o, name, spec_witness_named(r->s, name) != NULL);
     if (n == 0 || !cards) {
         jr_fail(jr_get(o, "cards"), E_SCHEMA, "expected the ids of one card or more");
         return;
@@ -196,11 +202,13 @@ static void read_plot(reader *r, jr o) {
                      .window = TRACE_ALL};
     double from = jr_num_or(o, "from_s", 0, 1e9, 0), to = jr_num_or(o, "to_s", 0, 1e9, -1);
     if (!valid_name(o, p->name)) return;
+    if (from > 0) p->window.from_ns = ns_of(from);
     if (to >= 0) p->window = (span_window){ns_of(from), ns_of(to)};
+    if (p->kind != PLOT_TIMELINE && (jr_present(jr_get(o, "from_s")) || to >= 0))
+        jr_fail(o, E_SCHEMA, "found from_s or to_s, which only a timeline has");
     if (p->window.from_ns >= p->window.to_ns)
         jr_fail(o, E_RANGE, "found from_s %g and to_s %g, expected from_s before to_s", from, to);
-    if (spec_plot_named(r->s, p->name))
-        jr_fail(jr_get(o, "name"), E_SCHEMA, "found a second \"%s\"", p->name);
+    no_second(o, p->name, spec_plot_named(r->s, p->name) != NULL);
     r->s->plots_n++;
 }
 

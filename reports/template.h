@@ -3,7 +3,7 @@
  *   {{lit:Qwen3.8-27B}}    a name that holds digits, printed as it stands
  *   {{! ... }}             a remark, left out
  *   {{#claims}} {{/claims}} what is between is left out when there are no claims (runs, witness,
- *                          explain, figures likewise); not nested
+ *                          explain, plots, figures likewise); not nested
  *   {{anything else}}      a value or a block (compose.h)
  *
  * A digit anywhere else is an error: a number that is typed by hand is one that goes stale. A bare
@@ -35,6 +35,10 @@ typedef struct template_text {
     const piece *pieces;
     size_t n;
 } template_text;
+
+/* Bytes of the digit that `s` begins with; 0: none. Superscripts, fractions and digits of other
+ * alphabets count: whatever reads as a number. */
+size_t template_digit(const char *s);
 
 /* E_SYNTAX at FILE:LINE:COLUMN. */
 MUST_USE err_code template_parse(const file_bytes *f, arena *mem, template_text *out, err *e);

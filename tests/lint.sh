@@ -7,21 +7,21 @@ fail() {
     echo "lint: $1"
     status=1
 }
-product=$(git ls-files 'model/*.c' 'rates/*.c' 'calib/*.c' 'scenarios/*.c' 'reports/*.c' 'plots/*.c')
+product=$(git ls-files 'model/*.c' 'rates/*.c' 'calib/*.c' 'scenarios/*.c' 'reports/*.c' 'plots/*.c' 'bench/*.c')
 all=$(git ls-files '*.c' '*.h')
 scripts=$(git ls-files '*.sh' .ci/run .ci/install)
 # shellcheck disable=SC2046,SC2086 # lists of words are meant
 {
     clang-format --dry-run -Werror $all || fail "clang-format -i would change these"
     cppcheck --quiet --error-exitcode=1 --std=c11 --enable=warning,portability,performance --inline-suppr \
-        --suppress=missingIncludeSystem -Imodel -Irates -Irates/import -Icalib -Iscenarios -Ireports -I. $product || fail cppcheck
+        --suppress=missingIncludeSystem -Imodel -Irates -Irates/import -Icalib -Iscenarios -Ireports -Ibench -I. $product || fail cppcheck
     printf '%s\n' $product | xargs -P 2 -n 4 clang-tidy --quiet -p "$build" --warnings-as-errors='*' 2>/dev/null || fail clang-tidy
     shellcheck -x $scripts || fail shellcheck
     codespell -L Dout,Din,dout,din,ot,reqeuest $product $(git ls-files '*.h' '*.md' ':!tests/*') || fail codespell # tests misspell on purpose
 }
 # every header stands alone
 for header in $(git ls-files '*.h' ':!tests/*'); do
-    echo "#include \"$header\"" | clang -std=c11 -D_XOPEN_SOURCE=700 -fsyntax-only -Imodel -Irates -Irates/import -Icalib -Iscenarios -Ireports -I. \
+    echo "#include \"$header\"" | clang -std=c11 -D_XOPEN_SOURCE=700 -fsyntax-only -Imodel -Irates -Irates/import -Icalib -Iscenarios -Ireports -Ibench -I. \
         -I/usr/include/cjson -x c - || fail "$header does not compile alone"
 done
 # no function over 70 lines

@@ -101,37 +101,48 @@ static err_code write_special(const char *path, const char *s, size_t len, err *
     return ok ? OK : err_set(e, E_IO, path, "cannot be written: %s", strerror(why));
 }
 
+err_code file_out_open(const char *path, file_out *out, err *e) {
+    *out = (file_out){.path = path, .fd = -1};
+    size_t cap = strlen(path) + 16;
+    out->tmp = malloc(cap);
+    if (!out->tmp) return err_set(e, E_NOMEM, path, "out of memory");
+    snprintf(out->tmp, cap, "%s.XXXXXX", path);
+    out->fd = mkstemp(out->tmp);
+    if (out->fd < 0) return err_set(e, E_IO, path, "cannot be written: %s", strerror(errno));
+    return OK;
+}
+
+err_code file_out_add(file_out *out, const void *bytes, size_t len, err *e) {
+    if (write_all(out->fd, bytes, len)) return OK;
+    return err_set(e, E_IO, out->path, "cannot be written: %s", strerror(errno));
+}
+
+err_code file_out_end(file_out *out, err *e) {
+    /* mkstemp makes 0600; a result file gets what any new file would get. */
+    mode_t mask = umask(0);
+    umask(mask);
+    bool opened = out->fd >= 0;
+    if (opened && fchmod(out->fd, 0666 & ~mask) != 0)
+        err_set(e, E_IO, out->path, "cannot be written: %s", strerror(errno));
+    if (opened && close(out->fd) != 0)
+        err_set(e, E_IO, out->path, "cannot be written: %s", strerror(errno));
+    if (opened && e->code == OK && rename(out->tmp, out->path) != 0)
+        err_set(e, E_IO, out->path, "cannot be written: %s", strerror(errno));
+    if (opened && e->code != OK) unlink(out->tmp);
+    free(out->tmp);
+    *out = (file_out){.fd = -1};
+    return e->code;
+}
+
 err_code file_write(const char *path, const char *s, size_t len, err *e) {
     if (!path || strcmp(path, "-") == 0) {
         bool ok = fwrite(s, 1, len, stdout) == len && fflush(stdout) == 0;
         return ok ? OK : err_set(e, E_IO, "<stdout>", "cannot be written: %s", strerror(errno));
     }
     if (is_special(path)) return write_special(path, s, len, e);
-    size_t cap = strlen(path) + 16;
-    char *tmp = malloc(cap);
-    if (!tmp) return err_set(e, E_NOMEM, path, "out of memory");
-    snprintf(tmp, cap, "%s.XXXXXX", path);
-    int fd = mkstemp(tmp);
-    bool ok = fd >= 0 && write_all(fd, s, len);
-    /* mkstemp makes 0600; a result file gets what any new file would get. */
-    mode_t mask = umask(0);
-    umask(mask);
-    if (ok) ok = fchmod(fd, 0666 & ~mask) == 0;
-    int why = errno;
-    if (fd >= 0 && close(fd) != 0 && ok) {
-        ok = false;
-        why = errno;
-    }
-    if (ok && rename(tmp, path) != 0) {
-        ok = false;
-        why = errno;
-    }
-    if (!ok) {
-        if (fd >= 0) unlink(tmp);
-        err_set(e, E_IO, path, "cannot be written: %s", strerror(why));
-    }
-    free(tmp);
-    return e->code;
+    file_out out;
+    if (file_out_open(path, &out, e) == OK) (void)file_out_add(&out, s, len, e);
+    return file_out_end(&out, e);
 }
 
 bool file_same(const char *a, const char *b) {

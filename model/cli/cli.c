@@ -32,12 +32,19 @@ card_library cli_library(const opts *o) {
     return (card_library){0};
 }
 
+const char *const *cli_data_roots(size_t *n) {
+    static const char *const ROOTS[] = {"", RATECAST_DATA_DIR, RATECAST_SOURCE_DIR};
+    *n = sizeof ROOTS / sizeof *ROOTS;
+    return ROOTS;
+}
+
 const char *cli_data_path(const char *name, arena *mem) {
-    static const char *const ROOTS[] = {".", RATECAST_DATA_DIR, RATECAST_SOURCE_DIR};
+    size_t n;
+    const char *const *roots = cli_data_roots(&n);
     const char *path = name;
-    for (size_t i = 0; i < sizeof ROOTS / sizeof *ROOTS; i++) {
+    for (size_t i = 0; i < n; i++) {
         struct stat st;
-        const char *full = i == 0 ? name : arena_printf(mem, "%s/%s", ROOTS[i], name);
+        const char *full = i == 0 ? name : arena_printf(mem, "%s/%s", roots[i], name);
         if (full && stat(full, &st) == 0) return full;
         if (full) path = full;
     }

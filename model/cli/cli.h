@@ -49,6 +49,8 @@ MUST_USE err_code cli_cards(const parsed_opt *given, size_t front_n, card_librar
 /* A shipped file or folder ("scenarios"): below the current folder, else where it was installed,
  * else the source tree. */
 const char *cli_data_path(const char *name, arena *mem);
+/* The folders that it looks below, "" for the current one. */
+const char *const *cli_data_roots(size_t *n);
 /* Writes `text` to --output or standard output. Refuses (E_USAGE) a target that is one of the
  * inputs: a named one, or any rate card of the library, since a result must never take the place of
  * what it was made from. `lib` may be NULL. */

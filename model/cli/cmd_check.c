@@ -1,5 +1,6 @@
 #include "claim.h"
 #include "cli/cli.h"
+#include "compose.h"
 #include "figures.h"
 #include "hardware.h"
 #include "scenario.h"
@@ -55,6 +56,28 @@ static const char *about_claim(const claim *c, arena *mem) {
                         c->ratios_n, c->rates_n);
 }
 
+/* A report that could be written: what it names is there, its template and pictures find it. */
+static err_code check_report(const file_bytes *f, card_library *lib, arena *mem, const char **about,
+                             err *e) {
+    spec_places where = {.lib = lib};
+    where.roots = cli_data_roots(&where.n);
+    const spec *s = NULL;
+    composed c;
+    if (spec_parse(f, &where, mem, &s, e)) return e->code;
+    for (size_t i = 0; i < s->plots_n; i++) {
+        buf tsv;
+        buf_init(&tsv);
+        err_code code = compose_plot(s, &s->plots[i], mem, &tsv, e);
+        buf_done(&tsv);
+        if (code) return code;
+    }
+    if (compose(s, "", mem, &c, e) == OK)
+        *about = arena_printf(mem, "report %s: %zu runs, %zu claims, %zu pictures, %zu inputs",
+                              s->id, s->base.runs_n, s->claims_n, s->plots_n, s->inputs_n);
+    composed_done(&c);
+    return e->code;
+}
+
 static err_code check_file(const char *path, card_library *lib, arena *mem, const char **schema,
                            const char **about, err *e) {
     file_bytes f = {0};
@@ -73,6 +96,8 @@ static err_code check_file(const char *path, card_library *lib, arena *mem, cons
         figure_list l;
         if (figures_run(path, cli_data_path("scenarios", mem), lib, mem, &l, e) == OK)
             *about = arena_printf(mem, "list of %zu figures", l.n);
+    } else if (strcmp(*schema, REPORT_SCHEMA) == 0) {
+        (void)check_report(&f, lib, mem, about, e);
     } else if (strcmp(*schema, CLAIM_SCHEMA) == 0) {
         const claim *c = NULL;
         if (claim_parse(&f, 0, mem, &c, e) == OK) *about = about_claim(c, mem);
@@ -85,7 +110,7 @@ static err_code check_file(const char *path, card_library *lib, arena *mem, cons
         snprintf(where, sizeof where, "%s#/schema", path);
         err_set(e, E_SCHEMA, where,
                 "found \"%s\", expected \"" CARD_SCHEMA "\", \"" SCENARIO_SCHEMA
-                "\", \"" CLAIM_SCHEMA "\" or \"" FIGURES_SCHEMA "\"",
+                "\", \"" CLAIM_SCHEMA "\", \"" REPORT_SCHEMA "\" or \"" FIGURES_SCHEMA "\"",
                 *schema);
     }
     return e->code;
@@ -152,7 +177,8 @@ const command CMD_CHECK = {
     .operands = "FILE...",
     .operands_min = 1,
     .operands_max = (size_t)-1,
-    .summary = "validate input files (rate cards, scenarios) and say what they hold",
+    .summary =
+        "validate input files (rate cards, scenarios, claims, reports) and say what they hold",
     .example = "example:\n  ratecast check rates/*.json scenarios/*.json\n",
     .opts = OPTS,
     .opts_n = sizeof OPTS / sizeof *OPTS,

@@ -7,8 +7,10 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const opt_spec OPTS[] = {
     {"claim", 0, "FILE", "with SCENARIO: a claim to audit", true},
@@ -112,7 +114,7 @@ static err_code spec_of_scenario(const opts *o, card_library *lib, arena *mem, f
     char *kept = text ? arena_strdup(mem, text) : NULL;
     cJSON_free(text);
     if (!kept) return err_set(e, E_NOMEM, "report", "out of memory");
-    *f = (file_bytes){.name = "<command line>", .s = kept, .len = strlen(kept)};
+    *f = (file_bytes){.name = "command line", .s = kept, .len = strlen(kept)};
     file_sha256_hex(f->s, f->len, f->sha256);
     return OK;
 }
@@ -135,8 +137,8 @@ static err_code read_spec(const opts *o, card_library *lib, arena *mem, const sp
                           err *e) {
     static const char *const OF_SCENARIO[] = {"claim",   "witness", "card",    "summaries",
                                               "against", "set",     "template"};
-    const char *roots[] = {"", RATECAST_DATA_DIR, RATECAST_SOURCE_DIR};
-    spec_places where = {.roots = roots, .n = sizeof roots / sizeof *roots, .lib = lib};
+    spec_places where = {.lib = lib};
+    where.roots = cli_data_roots(&where.n);
     file_bytes f = {0};
     if (strcmp(o->operands[0], "-") == 0)
         return err_set(e, E_USAGE, "report", "found -, expected a file: the report names it");
@@ -150,27 +152,54 @@ static err_code read_spec(const opts *o, card_library *lib, arena *mem, const sp
     return spec_parse(&f, &where, mem, out, e);
 }
 
+/* One word of a shell's line, with quotes where it needs them. */
+static void add_word(buf *line, const char *word) {
+    static const char PLAIN[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%";
+    buf_add(line, " ");
+    if (word[0] && !word[strspn(word, PLAIN)]) {
+        buf_add(line, word);
+        return;
+    }
+    buf_add(line, "'");
+    for (; *word; word++) buf_add_n(line, *word == '\'' ? "'\\''" : word, *word == '\'' ? 4 : 1);
+    buf_add(line, "'");
+}
+
 /* The command that makes the report again: all options but where it is written. */
 static const char *command_line(const opts *o, arena *mem) {
-    const char *line = arena_printf(mem, "ratecast report %s", o->operands[0]);
+    buf line;
+    const char *file = o->operands[0];
+    buf_init(&line);
+    buf_add(&line, "ratecast report");
+    if (file[0] != '-') add_word(&line, file);
     for (size_t i = 0; i < o->cmd->opts_n; i++) {
         const char *name = o->cmd->opts[i].name;
-        if (strcmp(name, "output") == 0 || strcmp(name, "rates") == 0) continue;
         const parsed_opt *given = opts_all(o, name);
-        for (size_t k = 0; k < given->n; k++)
-            line = arena_printf(mem, "%s --%s%s%s", line, name, o->cmd->opts[i].arg ? " " : "",
-                                o->cmd->opts[i].arg ? given->value[k] : "");
+        for (size_t k = 0; k < given->n && strcmp(name, "output") != 0; k++) {
+            buf_addf(&line, " --%s", name);
+            if (o->cmd->opts[i].arg) add_word(&line, given->value[k]);
+        }
     }
-    return line ? line : "";
+    if (file[0] == '-') {
+        buf_add(&line, " --");
+        add_word(&line, file);
+    }
+    const char *kept = arena_strdup(mem, line.s);
+    buf_done(&line);
+    return kept ? kept : "";
 }
 
 /* ---- writing ---- */
 
-static const char *folder_of(const opts *o, const spec *s, bool own, arena *mem) {
+static const char *folder_of(const opts *o, const spec *s, bool own, arena *mem, err *e) {
     const char *given = opts_get(o, "output"), *slash = strrchr(s->path, '/');
     if (given) return given;
+    if (!own && (!s->id[0] || s->id[0] == '.' || strchr(s->id, '/')))
+        err_set(e, E_USAGE, "--output", "is needed: the id \"%s\" is no name of a folder", s->id);
     if (!own) return arena_printf(mem, "reports/%s", s->id);
-    return slash ? arena_printf(mem, "%.*s", (int)(slash - s->path), s->path) : ".";
+    return slash ? arena_printf(mem, "%.*s", (int)(slash - s->path) + (slash == s->path), s->path)
+                 : ".";
 }
 
 static err_code make_folder(const char *path, err *e) {
@@ -190,43 +219,94 @@ static err_code make_folder(const char *path, err *e) {
     return OK;
 }
 
+/* Files are made in a folder of their own and moved when all of them are there: a report that fails
+ * leaves an older one as it was. */
 typedef struct output {
     const char *folder;
+    char *staged; /* folder below it, NULL: none */
     const spec *s;
-    const opts *o;
-    const card_library *lib;
     arena *mem;
+    const buf *tables;  /* of each plot */
+    const char **names; /* of the files made so far */
+    size_t n;
 } output;
 
-/* No file of the report may be one that it is made from. */
-static const char *target(const output *w, const char *name, const char *ending, err *e) {
-    const char *path = arena_printf(w->mem, "%s/%s%s", w->folder, name, ending);
-    if (!path) err_set(e, E_LIMIT, "report", "does not fit the memory budget");
+enum { FILES_MAX = 2 * SPEC_LIST_MAX + 2 };
+
+static err_code no_room(err *e) {
+    return err_set(e, E_LIMIT, "report", "does not fit the memory budget");
+}
+
+static err_code open_output(output *w, err *e) {
+    char *path = arena_printf(w->mem, "%s/.report.XXXXXX", w->folder);
+    w->names = ARENA_ARRAY(w->mem, const char *, FILES_MAX);
+    if (!path || !w->names) return no_room(e);
+    if (!mkdtemp(path))
+        return err_set(e, E_IO, w->folder, "cannot be written: %s", strerror(errno));
+    w->staged = path;
+    return OK;
+}
+
+static const char *path_in(const output *w, const char *folder, const char *name, err *e) {
+    const char *path = arena_printf(w->mem, "%s/%s", folder, name);
+    if (!path) no_room(e);
+    return path;
+}
+
+/* What is not moved yet is gone afterwards. */
+static void close_output(output *w) {
+    err ignored = {0};
+    for (size_t i = 0; w->staged && i < w->n; i++) {
+        const char *path = path_in(w, w->staged, w->names[i], &ignored);
+        if (path) unlink(path);
+    }
+    if (w->staged) rmdir(w->staged);
+}
+
+static err_code publish(const output *w, err *e) {
+    for (size_t i = 0; i < w->n && !e->code; i++) {
+        const char *from = path_in(w, w->staged, w->names[i], e),
+                   *to = path_in(w, w->folder, w->names[i], e);
+        if (!e->code && rename(from, to) != 0)
+            err_set(e, E_IO, to, "cannot be written: %s", strerror(errno));
+    }
+    return e->code;
+}
+
+/* Where the file NAME is made. No file of the report may be one that it is made from. */
+static const char *target(output *w, const char *name, const char *ending, err *e) {
+    const char *file = arena_printf(w->mem, "%s%s", name, ending);
+    const char *path = file ? path_in(w, w->folder, file, e) : NULL;
+    struct stat st;
+    if (!file) no_room(e);
+    if (path && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        err_set(e, E_IO, path, "is a folder, expected a file or nothing");
     for (size_t i = 0; path && i < w->s->inputs_n; i++)
         if (w->s->inputs[i].path && file_same(path, w->s->inputs[i].path))
             err_set(e, E_USAGE, path, "is an input (%s), expected another folder",
                     w->s->inputs[i].name);
-    return e->code ? NULL : path;
+    if (e->code) return NULL;
+    w->names[w->n++] = file;
+    return path_in(w, w->staged, file, e);
 }
 
 static const char *SCRIPTS[] = {"stack", "sweep", "timeline", "card", "waterfall", "validate"};
 
 /* Table, picture, and the picture's text for the page. */
-static err_code write_plot(const output *w, const spec_plot *p, const char **svg, err *e) {
-    buf tsv;
+static err_code write_plot(output *w, size_t i, const char **svg, err *e) {
+    const spec_plot *p = &w->s->plots[i];
+    const buf *tsv = &w->tables[i];
     file_bytes f = {0};
-    buf_init(&tsv);
     const char *table = target(w, p->name, ".tsv", e), *picture = target(w, p->name, ".svg", e);
     const char *script = arena_printf(w->mem, "plots/%s.gp", SCRIPTS[p->kind]);
-    if (!e->code && script && compose_plot(w->s, p, w->mem, &tsv, e) == OK &&
-        plot_run(cli_data_path(script, w->mem), tsv.s, tsv.len, picture, e) == OK &&
-        file_write(table, tsv.s, tsv.len, e) == OK && file_read(picture, w->mem, &f, e) == OK)
+    if (!e->code && script &&
+        plot_run(cli_data_path(script, w->mem), tsv->s, tsv->len, picture, e) == OK &&
+        file_write(table, tsv->s, tsv->len, e) == OK && file_read(picture, w->mem, &f, e) == OK)
         *svg = f.s;
-    buf_done(&tsv);
     return e->code;
 }
 
-static err_code write_page(const output *w, const composed *c, const char *const *svg, err *e) {
+static err_code write_page(output *w, const composed *c, const char *const *svg, err *e) {
     file_bytes css = {0}, js = {0};
     buf html;
     buf_init(&html);
@@ -241,18 +321,18 @@ static err_code write_page(const output *w, const composed *c, const char *const
     return e->code;
 }
 
-static err_code write_all(const output *w, const composed *c, err *e) {
+static err_code write_all(output *w, const composed *c, err *e) {
     const char **svg = ARENA_ARRAY(w->mem, const char *, c->marks_n ? c->marks_n : 1);
-    if (!svg) return err_set(e, E_LIMIT, "report", "does not fit the memory budget");
-    const char *md = target(w, "report", ".md", e);
+    if (!svg) return no_room(e);
     for (size_t i = 0; i < w->s->plots_n && !e->code; i++) {
         const spec_plot *p = &w->s->plots[i];
         const char *text = NULL;
-        if (write_plot(w, p, &text, e)) break;
+        if (write_plot(w, i, &text, e)) break;
         for (size_t k = 0; k < c->marks_n; k++)
             if (c->marks[k].kind == MARK_PICTURE && strcmp(c->marks[k].picture, p->name) == 0)
                 svg[k] = text;
     }
+    const char *md = e->code ? NULL : target(w, "report", ".md", e);
     buf plain;
     buf_init(&plain);
     marks_markdown(c->text.s, c->marks, c->marks_n, &plain);
@@ -261,16 +341,29 @@ static err_code write_all(const output *w, const composed *c, err *e) {
     return e->code;
 }
 
+static err_code compose_plots(const spec *s, arena *mem, buf *tables, err *e) {
+    for (size_t i = 0; i < s->plots_n; i++) buf_init(&tables[i]);
+    for (size_t i = 0; i < s->plots_n && !e->code; i++)
+        (void)compose_plot(s, &s->plots[i], mem, &tables[i], e);
+    return e->code;
+}
+
 static err_code report(const opts *o, card_library *lib, arena *mem, err *e) {
     const spec *s = NULL;
     bool own = false;
     composed c;
-    if (read_spec(o, lib, mem, &s, &own, e)) return e->code;
-    output w = {.folder = folder_of(o, s, own, mem), .s = s, .o = o, .lib = lib, .mem = mem};
+    buf tables[SPEC_LIST_MAX];
+    if (read_spec(o, lib, mem, &s, &own, e) || !s) return e->code;
+    output w = {.folder = folder_of(o, s, own, mem, e), .s = s, .mem = mem, .tables = tables};
+    if (e->code) return e->code;
+    if (!w.folder) return no_room(e);
+    (void)compose_plots(s, mem, tables, e);
     if (compose(s, command_line(o, mem), mem, &c, e) == OK && make_folder(w.folder, e) == OK &&
-        write_all(&w, &c, e) == OK)
+        open_output(&w, e) == OK && write_all(&w, &c, e) == OK && publish(&w, e) == OK)
         printf("%s/index.html\n%s/report.md\n", w.folder, w.folder);
+    close_output(&w);
     composed_done(&c);
+    for (size_t i = 0; i < s->plots_n; i++) buf_done(&tables[i]);
     return e->code;
 }
 

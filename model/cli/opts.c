@@ -1,5 +1,7 @@
 #include "cli/opts.h"
 
+#include "cli/cli.h"
+
 #include "base/jsonr.h"
 
 #include <assert.h>
@@ -41,15 +43,15 @@ static err_code unknown_option(const command *cmd, const char *got, err *e) {
     const char *name = bare + strspn(bare, "-");
     if (strncmp(got, "--", 2) == 0 && jr_nearest(name, words, near, sizeof near))
         return err_set(e, E_USAGE, cmd->name, "unknown option %s, nearest is --%s", bare, near);
-    return err_set(e, E_USAGE, cmd->name, "unknown option %s (see `ratecast help %s`)", bare,
+    return err_set(e, E_USAGE, cmd->name, "unknown option %s (see `%s help %s`)", bare, cli_program,
                    cmd->name);
 }
 
 static err_code check_operands(const opts *o, err *e) {
     const command *cmd = o->cmd;
     if (o->operands_n < cmd->operands_min)
-        return err_set(e, E_USAGE, cmd->name, "expected %s, found nothing (see `ratecast help %s`)",
-                       cmd->operands, cmd->name);
+        return err_set(e, E_USAGE, cmd->name, "expected %s, found nothing (see `%s help %s`)",
+                       cmd->operands, cli_program, cmd->name);
     if (o->operands_n > cmd->operands_max)
         return err_set(e, E_USAGE, cmd->name, "found \"%s\", expected at most %zu operand%s",
                        o->operands[cmd->operands_max], cmd->operands_max,
@@ -118,8 +120,8 @@ const char *opts_get(const opts *o, const char *name) {
 }
 
 void opts_help(const command *cmd, buf *out) {
-    buf_addf(out, "usage: ratecast %s [options] %s\n\n%s\n\noptions:\n", cmd->name, cmd->operands,
-             cmd->summary);
+    buf_addf(out, "usage: %s %s [options] %s\n\n%s\n\noptions:\n", cli_program, cmd->name,
+             cmd->operands, cmd->summary);
     for (size_t i = 0; i < cmd->opts_n; i++) {
         const opt_spec *s = &cmd->opts[i];
         char left[64];

@@ -84,7 +84,8 @@ typedef struct import_row {
     double tok_s, tok_s_std; /* as printed, else from the samples */
     double per_seq_tok_s;
     const char *const *setting; /* IMPORT_SETTINGS_N, shared by rows that are set alike */
-    const char *refused;        /* why no card may use it; NULL: usable */
+    const char *refused;        /* why no card may hold it; NULL: usable */
+    const char *excluded;       /* why a card holds it without using it; NULL: used */
 } import_row;
 
 /* A value of a record: a number (NaN: printed as undefined, null in JSON) or a text. */
@@ -188,6 +189,8 @@ void import_json(const import *in, buf *out);
 /* What the outputs cannot say, or say otherwise than wanted: NULL or 0 takes what they say. */
 typedef struct import_card_options {
     const char *id, *title, *source, *model, *quant, *chip, *machine;
+    const char *method; /* NULL: "import" */
+    const char *note;   /* more for the card's note */
     kv_layout layout;
     int64_t weights_bytes, layers, full_attention_layers, kv_heads, head_dim;
 } import_card_options;

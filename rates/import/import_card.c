@@ -203,7 +203,8 @@ static err_code make_head(const import *in, const import_card_options *o, head *
                        "no row names its machine, expected --chip NAME (or a llama-bench file of "
                        "the same machine)");
     if (!h->quant) h->quant = "unstated";
-    h->note = arena_printf(in->mem, "imported from %s", list_files(in));
+    h->note = arena_printf(in->mem, "%s%simported from %s", o->note ? o->note : "",
+                           o->note ? "; " : "", list_files(in));
     h->id =
         pick(o->id, slug(arena_printf(in->mem, "%s-%s-%s", h->model, h->quant, h->chip), in->mem));
     h->title = pick(o->title,
@@ -349,6 +350,7 @@ static cJSON *point(const import *in, const import_row *r, const head *h) {
     char place[300];
     snprintf(place, sizeof place, "%s:%zu", place_name(in, r->file), r->line);
     jw_str(o, "source", place);
+    jw_str(o, "excluded", r->excluded);
     return o;
 }
 
@@ -405,7 +407,7 @@ err_code import_card_text(const import *in, const import_card_options *o, buf *o
     jw_str(root, "id", h.id);
     jw_str(root, "title", h.title);
     jw_str(root, "note", h.note);
-    jw_str(root, "method", "import");
+    jw_str(root, "method", pick(o->method, "import"));
     jw_str(root, "provenance", PROV_NAMES[PROV_WITNESSED]);
     jw_str(root, "source", h.source);
     jw_str(root, "model", h.model);

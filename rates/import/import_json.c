@@ -81,8 +81,9 @@ static void add_row(cJSON *rows, const import_row *r) {
         else
             jw_str(o, s->key, r->setting[i]);
     }
-    jw_bool(o, "used", r->refused == NULL);
+    jw_bool(o, "used", r->refused == NULL && r->excluded == NULL);
     text_or_null(o, "refused", r->refused);
+    jw_str(o, "excluded", r->excluded);
 }
 
 static void add_notes(cJSON *root, const char *key, const import_notes *notes) {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # `ratecast-bench session` against a stand-in server: what is sent, what is recorded, and every way in which a server can
 # misbehave. RATECAST_BENCH: the program; RATECAST: the program that reads the record; REPO: the source folder.
-[ -n "${RATECAST_BENCH:-}" ] || { echo "SKIPPED: built without ratecast-bench"; exit 77; }
+: "${RATECAST_BENCH:?path of ratecast-bench}"
 command -v python3 >/dev/null || { echo "SKIPPED: no python3 for the stand-in server"; exit 77; }
 # shellcheck source=tests/cli/support.sh
 . "${REPO:?path of the repository}/tests/cli/support.sh"
@@ -264,7 +264,7 @@ for signal in INT TERM; do
     kill -$signal $recorder
     wait $recorder
     code=$?
-    is "$signal: exit 4" test $code -eq 4
+    is "$signal: exit 130" test $code -eq 130
     is "$signal: said" grep -qF 'interrupted: the run is dropped' err
     is "$signal: earlier runs stay as they were" test "$(cat runs/runs.jsonl runs/sessions/* | cksum)" = "$before"
     rm -f log.jsonl.started

@@ -73,8 +73,9 @@ WITNESS = schema("calib/witness.schema.json")
 VALIDATE = schema("reports/validate.schema.json")
 EXPLAIN = schema("reports/explain.schema.json")
 ROLLUP = schema("reports/rollup.schema.json")
+REPORT = schema("reports/report.schema.json")
 for name, v in (("scenario", SCENARIO), ("result", RESULT), ("rate-card", CARD), ("witness", WITNESS), ("validate", VALIDATE),
-                ("explain", EXPLAIN), ("rollup", ROLLUP)):
+                ("explain", EXPLAIN), ("rollup", ROLLUP), ("report", REPORT)):
     judge(f"{name}.schema.json describes every field", not list(undescribed(v.schema)), list(undescribed(v.schema)))
 
 # ---- shipped files ----
@@ -97,6 +98,8 @@ for path, doc in cards:
     judge("file is named for its id", os.path.basename(path) == doc["id"] + ".json", path)
 for path, doc in scenarios:
     judge(os.path.relpath(path, REPO), not complaint(SCENARIO, doc), complaint(SCENARIO, doc))
+for path, doc in shipped("reports/*/*.json", "ratecast.report/1"):
+    judge(os.path.relpath(path, REPO), not complaint(REPORT, doc), complaint(REPORT, doc))
 
 # ---- witnessed runs, where recordings are at hand ----
 
@@ -284,6 +287,13 @@ def assumed(term, **fields):
 
 HOST = {"sample_s": 0.0004, "client_gap_s": 0.002, "provenance": "derived", "source": "s"}
 
+REPORTED = {"schema": "ratecast.report/1", "id": "r", "title": "t",
+            "runs": [{"name": "h", "file": "scenarios/head_to_head_4k.json", "set": ["workload.K=2"]}, {"name": "ab", "file": "scenarios/cache_ab.json"}],
+            "claims": ["scenarios/claims/head_to_head_4k.json"], "figures": "head-to-head",
+            "explain": [{"name": "why", "scenarios": ["scenarios/head_to_head_4k.json"]}],
+            "plots": [{"name": "p", "kind": "timeline", "of": "h", "from_s": 1, "to_s": 2.5}]}
+PLOT = {"name": "p", "kind": "stack", "of": "h"}
+
 PRINTED = {"source": "s", "decimals": 1, "walls": [{"arm": "llama.cpp", "wall_s": 732.2, "note": "n"}]}
 
 CASES = [  # validator, good file, path, value, accepted?
@@ -425,10 +435,72 @@ CASES = [  # validator, good file, path, value, accepted?
     (CARD, card, ["prefill", 0], {"s": 100}, False),
     (CARD, card, ["prefill", 0], {"s": 100, "tok_s": 100}, False),
     (CARD, card, ["prefill", 0], {"n_prompt_tok": 64, "samples_s": [1, 0]}, False),
+    (REPORT, REPORTED, ["note"], "a note", True),
+    (REPORT, REPORTED, ["note"], 5, False),
+    (REPORT, REPORTED, ["run"], [], False),
+    (REPORT, REPORTED, ["schema"], "ratecast.report/2", False),
+    (REPORT, REPORTED, ["id"], DELETE, False),
+    (REPORT, REPORTED, ["id"], "", False),
+    (REPORT, REPORTED, ["title"], DELETE, False),
+    (REPORT, REPORTED, ["title"], 5, False),
+    (REPORT, REPORTED, ["template"], "reports/templates/session.md", True),
+    (REPORT, REPORTED, ["template"], "", False),
+    (REPORT, REPORTED, ["template"], ["reports/templates/session.md"], False),
+    (REPORT, REPORTED, ["figures"], DELETE, True),
+    (REPORT, REPORTED, ["figures"], "", False),
+    (REPORT, REPORTED, ["claims"], DELETE, True),
+    (REPORT, REPORTED, ["claims"], [], True),
+    (REPORT, REPORTED, ["claims"], "scenarios/claims/head_to_head_4k.json", False),
+    (REPORT, REPORTED, ["claims", 0], "", False),
+    (REPORT, REPORTED, ["claims", 0], 5, False),
+    (REPORT, REPORTED, ["runs", 0, "note"], "a note", True),
+    (REPORT, REPORTED, ["runs", 0, "sets"], [], False),
+    (REPORT, REPORTED, ["runs", 0, "file"], DELETE, False),
+    (REPORT, REPORTED, ["runs", 0, "file"], "", False),
+    (REPORT, REPORTED, ["runs", 0, "set"], [], True),
+    (REPORT, REPORTED, ["runs", 0, "set"], "workload.K=2", False),
+    (REPORT, REPORTED, ["runs", 0, "set"], [5], False),
+    (REPORT, REPORTED, ["runs", 1, "name"], "a-B_9", True),
+    (REPORT, REPORTED, ["runs", 1, "name"], "a" * 63, True),
+    (REPORT, REPORTED, ["runs", 1, "name"], "a" * 64, False),
+    (REPORT, REPORTED, ["runs", 1, "name"], "a/b", False),
+    (REPORT, REPORTED, ["runs", 1, "name"], "a.b", False),
+    (REPORT, REPORTED, ["runs", 1, "name"], "\u00e9", False),
+    (REPORT, REPORTED, ["runs", 1, "name"], "", False),
+    (REPORT, REPORTED, ["runs", 0], "scenarios/head_to_head_4k.json", False),
+    (REPORT, REPORTED, ["explain", 0, "scenarios"], [], False),
+    (REPORT, REPORTED, ["explain", 0, "scenarios"], DELETE, False),
+    (REPORT, REPORTED, ["explain", 0, "scenarios", 1], "scenarios/head_to_head_20k.json", True),
+    (REPORT, REPORTED, ["explain", 0, "scenarios", 0], "", False),
+    (REPORT, REPORTED, ["explain", 0, "arm"], "fak-native", True),
+    (REPORT, REPORTED, ["explain", 0, "arm"], "", False),
+    (REPORT, REPORTED, ["explain", 0, "against"], "x", False),
+    (REPORT, REPORTED, ["explain", 0, "name"], DELETE, False),
+    (REPORT, REPORTED, ["witness"], [], True),
+    (REPORT, REPORTED, ["witness"], [{"name": "m", "cards": ["qwen2-7b-like-q8_0-h200-split"]}], False),
+    (REPORT, REPORTED, ["witness"], [{"name": "m", "runs": "x", "cards": []}], False),
+    (REPORT, REPORTED, ["plots", 0, "to_s"], DELETE, True),
+    (REPORT, REPORTED, ["plots", 0, "from_s"], DELETE, True),
+    (REPORT, REPORTED, ["plots", 0, "from_s"], -1, False),
+    (REPORT, REPORTED, ["plots", 0, "from_s"], "1", False),
+    (REPORT, REPORTED, ["plots", 0, "to_s"], 1e10, False),
+    (REPORT, REPORTED, ["plots", 0, "kind"], "pie", False),
+    (REPORT, REPORTED, ["plots", 0, "kind"], "stack", False),
+    (REPORT, REPORTED, ["plots", 0], PLOT, True),
+    (REPORT, REPORTED, ["plots", 0], dict(PLOT, from_s=0), False),
+    (REPORT, REPORTED, ["plots", 0], dict(PLOT, to_s=0), False),
+    (REPORT, REPORTED, ["plots", 0], dict(PLOT, kind="sweep", of="ab"), True),
+    (REPORT, REPORTED, ["plots", 0], dict(PLOT, kind="waterfall", of="why"), True),
+    (REPORT, REPORTED, ["plots", 0], dict(PLOT, kind="card", of="qwen2.5-7b-instruct-q8_0-m3pro"), True),
+    (REPORT, REPORTED, ["plots", 0, "of"], DELETE, False),
+    (REPORT, REPORTED, ["plots", 0, "of"], "", False),
+    (REPORT, REPORTED, ["plots", 0, "width"], 5, False),
+    (REPORT, REPORTED, ["plots"], [dict(PLOT, name=f"p{i}") for i in range(64)], True),
+    (REPORT, REPORTED, ["plots"], [dict(PLOT, name=f"p{i}") for i in range(65)], False),
 ]
 for validator, doc, path, value, accepted in CASES:
     doc = changed(doc, path, value)
-    what = "scenario" if validator is SCENARIO else "card"
+    what = "scenario" if validator is SCENARIO else "card" if validator is CARD else "report"
     shown = "absent" if value is DELETE else json.dumps(value)[:70]
     with open("case.json", "w") as f:
         json.dump(doc, f)

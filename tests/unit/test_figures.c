@@ -258,19 +258,24 @@ Test(figures, nothing_printed_is_computed_with, .timeout = 120) {
 
 /* ---- lists of figures ---- */
 
-static err_code parse(const char *figures, figure_list *out, err *e) {
+static err_code parse_with(const char *more_scenarios, const char *figures, figure_list *out,
+                           err *e) {
     const char *text =
         arena_printf(support_arena(),
                      "{\"schema\": \"ratecast.figures/1\", \"scenarios\": [\n"
                      "  {\"name\": \"h\", \"file\": \"published/head_to_head_4k.json\"},\n"
                      "  {\"name\": \"gone\", \"file\": \"nowhere.json\"},\n"
                      "  {\"name\": \"one\", \"file\": \"published/cache_ab.json\", \"set\": "
-                     "[\"workload.K=1\"]},\n"
-                     "  {\"name\": \"odd\", \"file\": \"cache_ab.json\", \"set\": [16]}],\n"
+                     "[\"workload.K=1\"]}%s],\n"
                      " \"figures\": [%s]}",
-                     figures);
+                     more_scenarios, figures);
     file_bytes f = {.name = "list.json", .s = text, .len = strlen(text)};
-    return figures_parse(&f, RATECAST_REPO "/scenarios", NULL, support_cards(), support_arena(), out, e);
+    return figures_parse(&f, RATECAST_REPO "/scenarios", NULL, support_cards(), support_arena(),
+                         out, e);
+}
+
+static err_code parse(const char *figures, figure_list *out, err *e) {
+    return parse_with("", figures, out, e);
 }
 
 #define HEAD "{\"id\": \"x\", \"document\": \"d\", \"what\": \"w\", \"printed\": "
@@ -330,8 +335,17 @@ Test(figures, unknown_names_are_refused) {
     refused(HEAD "1, \"given\": \"g\"}", E_SCHEMA, "list.json#/figures/0/printed", "string");
     refused(HEAD "\"1\", \"value\": \"gone/a.wall_s\"}", E_IO,
             RATECAST_REPO "/scenarios/nowhere.json", "cannot be opened");
-    refused(HEAD "\"1\", \"value\": \"odd/cache-on.wall_s\"}", E_SCHEMA,
-            "list.json#/scenarios/3/set/0", "string");
+}
+
+/* Whether a figure asks for that scenario or not. */
+Test(figures, a_scenario_sets_strings) {
+    figure_list l;
+    err e = {0};
+    cr_expect_eq(
+        parse_with(", {\"name\": \"odd\", \"file\": \"cache_ab.json\", \"set\": [16]}", "", &l, &e),
+        E_SCHEMA);
+    cr_expect_str_eq(e.where, "list.json#/scenarios/3/set/0");
+    cr_expect(strstr(e.what, "string"), "%s", e.what);
 }
 
 Test(figures, a_given_figure_is_not_computed) {

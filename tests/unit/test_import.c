@@ -178,6 +178,32 @@ Test(import, batched_bench_gives_two_rows_a_line) {
     cr_assert_null(d->setting[IMPORT_MODEL]);
 }
 
+/* The first cell is cold: asked for twice in a row, its first rows stay in a card, unused. The same
+ * cell twice further down is two measurements. */
+Test(import, cold_first_cell_of_a_batched_run) {
+    add("c.jsonl", BB(1, 1.5, 33.3) BB(1, 1.0, 50.0) BB(4, 2.0, 100.0) BB(4, 2.0, 100.0));
+    cr_assert_eq(in.rows_n, 8);
+    for (size_t i = 0; i < 8; i++) {
+        cr_assert_eq(in.rows[i].excluded != NULL, i < 2, "row %zu", i);
+        cr_assert_null(in.rows[i].refused);
+    }
+    import_card_options o = {.model = "m", .chip = "c", .method = "engine", .note = "by hand"};
+    buf text;
+    buf_init(&text);
+    cr_assert_eq(import_card_text(&in, &o, &text, &e), OK, "%s", e.what);
+    const card *c = NULL;
+    card_library none = {0};
+    file_bytes f = {.name = "<card>", .s = text.s, .len = text.len};
+    cr_assert_eq(card_parse(&none, &f, mem, &c, &e), OK, "%s: %s", e.where, e.what);
+    cr_assert_str_eq(c->method, "engine");
+    cr_assert_not_null(strstr(text.s, "\"note\": \"by hand; imported from c.jsonl"));
+    cr_assert_eq(c->decode_n, 4);
+    cr_assert_not_null(c->decode[0].origin.excluded);
+    near(c->decode[0].step_s, 1.5 / 50);
+    cr_assert_null(c->decode[1].origin.excluded);
+    buf_done(&text);
+}
+
 Test(import, shared_prompt_is_computed_once_and_shows_the_layout) {
     /* n_kv: split KV 4 x (100 + 50) = 600, unified 100 + 4 x 50 = 300 */
     add("s.jsonl",

@@ -45,7 +45,7 @@ static void expect_text(void (*report)(const trace *, buf *), const trace *t, co
 }
 
 #define HEAD                                                                                       \
-    "# [MODELED PROJECTION] replayed by a simulator; no part of this session ran on silicon\n"     \
+    "# [ASSUMED PROJECTION] replayed by a simulator; no part of this session ran on silicon\n"     \
     "arm\ttrack\tkind\tturn\tstart_s\tend_s\ttokens\n"
 
 /* Both send at 0. Prompts go first, one after the other; then two steps together: the prefill has
@@ -156,7 +156,7 @@ Test(trace, window) {
     trace_options o = {.window = {1000000000, 1500000000}, .most_n = 100};
     cr_assert_eq(trace_new(two_agents(), o, support_arena(), &t, &e), OK, "%s", e.what);
     expect_text(report_timeline_tsv, &t,
-                "# [MODELED PROJECTION] replayed by a simulator; no part of this session ran on "
+                "# [ASSUMED PROJECTION] replayed by a simulator; no part of this session ran on "
                 "silicon; only what touches 1.000000000 to 1.500000000 s\narm\t",
                 "tokens\na\tdevice\tprefill\t0\t1.000000000\t2.000000000\t1000\n"
                 "a\tagent 1\tdecode\t1\t1.000000000\t2.200000000\t2\n"

@@ -362,7 +362,9 @@ Test(witness, missing_parts) {
     cr_assert_eq(witness_load("/nonexistent/witness", mem, &w, &gone), E_IO);
     has(gone.where, "/nonexistent/witness");
     has(gone.what, "expected a folder with runs.jsonl");
+    put("sessions/a.jsonl", "");
     refused(E_IO, "runs.jsonl", "cannot be opened");
+    unlink(arena_printf(mem, "%s/sessions/a.jsonl", dir));
     put("runs.jsonl", run_line("r", 1, 1, "", ""));
     refused(E_IO, "sessions", "found no *.jsonl file");
     rmdir(arena_printf(mem, "%s/sessions", dir));
