@@ -165,7 +165,7 @@ static void say_import(const import_notes *notes, const char *kind) {
 static void say_next(const run_job *j) {
     buf b;
     buf_init(&b);
-    process_quote(&b, j->card_path);
+    buf_add_word(&b, j->card_path);
     const char *here = strchr(j->card_path, '/') ? "" : "./";
     fprintf(stderr,
             "next: ratecast show %s%s\n"

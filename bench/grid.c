@@ -461,7 +461,7 @@ err_code grid_make(const grid_want *w, const grid_model *m, const grid_speed *s,
 void grid_command_line(const grid_command *c, buf *out) {
     for (size_t i = 0; c->argv[i]; i++) {
         if (i) buf_add(out, " ");
-        process_quote(out, c->argv[i]);
+        buf_add_word(out, c->argv[i]);
     }
 }
 

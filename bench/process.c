@@ -174,20 +174,3 @@ const char *process_find(const char *name, arena *mem) {
     }
     return NULL;
 }
-
-void process_quote(buf *out, const char *word) {
-    static const char PLAIN[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "_-./,:=+@%";
-    if (*word && word[strspn(word, PLAIN)] == '\0') {
-        buf_add(out, word);
-        return;
-    }
-    buf_add(out, "'");
-    for (const char *p = word; *p; p++) {
-        if (*p == '\'')
-            buf_add(out, "'\\''");
-        else
-            buf_add_n(out, p, 1);
-    }
-    buf_add(out, "'");
-}

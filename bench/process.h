@@ -42,8 +42,6 @@ MUST_USE err_code process_run(const process_call *c, process_result *out, err *e
  * in PATH. NULL: none. */
 const char *process_find(const char *name, arena *mem);
 
-/* Adds a word so that a POSIX shell reads it back unchanged; quotes only where needed. */
-void process_quote(buf *out, const char *word);
 
 /* From now on SIGINT, SIGTERM and SIGHUP (not under nohup) are remembered instead of ending the
  * program. */

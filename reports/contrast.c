@@ -168,31 +168,52 @@ static void verify_rates(const workload *w, const card *c, buf *out) {
     buf_addf(out, "# %s: %s %s on %s\n", c->id, c->model, c->quant, c->hardware.chip);
     if (strstr(c->engine.name, "llama"))
         buf_addf(out,
-                 "llama-batched-bench -m MODEL.gguf -ngl 99 -npp %" PRId64 " -ntg %" PRId64
-                 " -npl 1,%" PRId64 " --output-format jsonl >rates.jsonl\n",
-                 prompt, w->turn_out_tok, w->K);
+                 "ratecast-bench run --model MODEL.gguf --contexts %" PRId64
+                 " --sequences 1,%" PRId64 " -o card.json\n",
+                 prompt, w->K);
     else
         buf_addf(out,
                  "# %s has no benchmark that is known here: prompts of %" PRId64
-                 " tokens, 1 and %" PRId64 " sequences (`ratecast import --formats`)\n",
+                 " tokens, 1 and %" PRId64 " sequences (`ratecast import --formats`)\n"
+                 "ratecast import rates.jsonl -o card.json\n",
                  c->engine.name, prompt, w->K);
-    buf_add(out, "ratecast import rates.jsonl -o card.json\n");
+}
+
+/* The session as it was projected, whatever a scenario's file says: --set may have changed it. */
+static void verify_session(const workload *w, const arm *a, buf *out) {
+    buf_addf(out,
+             "ratecast-bench session -K %" PRId64 " -H %" PRId64 " -P %" PRId64
+             " --delta-in %" PRId64 " --turn-out %" PRId64,
+             w->K, w->H, w->P, w->turn_delta_in_tok, w->turn_out_tok);
+    if (w->tool_latency_ns > 0)
+        buf_addf(out, " --tool-latency %.10g", (double)w->tool_latency_ns / 1e9);
+    if (a->reuse == REUSE_NONE) buf_add(out, " --no-cache");
+    if (a->batch == BATCH_SERIAL || w->one_after_another) buf_add(out, " --serial");
+    const struct {
+        const char *option, *word;
+    } names[] = {{"arm-name", a->name},
+                 {"model", a->card->model},
+                 {"machine", a->card->hardware.id ? a->card->hardware.id : "MACHINE"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        buf_addf(out, " --%s ", names[i].option);
+        buf_add_word(out, names[i].word);
+    }
+    buf_add(out, " -o runs\n");
 }
 
 static void verify(const view *v, buf *out) {
     const workload *w = &v->p->scenario->work;
     const card *cards[SCENARIO_ARMS_MAX];
     size_t n = cards_of(v->p, cards);
-    buf_add(out, "\nVerify the rates (a batched benchmark of the engine, then the card again):\n\n"
-                 "```sh\n");
+    buf_add(out, "\nVerify the rates, by a card of your own:\n\n```sh\n");
     for (size_t i = 0; i < n; i++) verify_rates(w, cards[i], out);
-    buf_addf(out,
-             "```\n\nVerify the session (%" PRId64 " agents, %" PRId64 " turns, recorded as "
-             "calib/WITNESS.md says):\n\n```sh\n",
-             w->K, w->H);
-    for (size_t i = 0; i < n; i++)
-        buf_addf(out, "ratecast validate RUNS_DIR --card %s --use all\n", cards[i]->id);
-    buf_add(out, "```\n");
+    buf_add(out,
+            "```\n\nVerify the session, against a server that runs that way (bench/README.md):\n\n"
+            "```sh\n");
+    for (size_t i = 0; i < v->p->arms_n; i++) verify_session(w, v->p->arms[i].arm, out);
+    buf_add(out, "ratecast validate runs");
+    for (size_t i = 0; i < n; i++) buf_addf(out, " --card %s", cards[i]->id);
+    buf_add(out, "\n```\n");
 }
 
 void contrast_put(const spec *s, const named_run *r, arena *mem, buf *out) {

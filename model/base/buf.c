@@ -62,3 +62,20 @@ void buf_fill(buf *b, char c, size_t n) {
     b->len += n;
     b->s[b->len] = '\0';
 }
+
+void buf_add_word(buf *b, const char *word) {
+    static const char PLAIN[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-./,:=+@%";
+    if (*word && word[strspn(word, PLAIN)] == '\0') {
+        buf_add(b, word);
+        return;
+    }
+    buf_add(b, "'");
+    for (const char *p = word; *p; p++) {
+        if (*p == '\'')
+            buf_add(b, "'\\''");
+        else
+            buf_add_n(b, p, 1);
+    }
+    buf_add(b, "'");
+}

@@ -19,5 +19,7 @@ void buf_add_n(buf *b, const char *s, size_t n);
 void buf_addf(buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* n times the character c. */
 void buf_fill(buf *b, char c, size_t n);
+/* A word that a POSIX shell reads back unchanged; quotes only where needed. */
+void buf_add_word(buf *b, const char *word);
 
 #endif

@@ -152,38 +152,29 @@ static err_code read_spec(const opts *o, card_library *lib, arena *mem, const sp
     return spec_parse(&f, &where, mem, out, e);
 }
 
-/* One word of a shell's line, with quotes where it needs them. */
-static void add_word(buf *line, const char *word) {
-    static const char PLAIN[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%";
-    buf_add(line, " ");
-    if (word[0] && !word[strspn(word, PLAIN)]) {
-        buf_add(line, word);
-        return;
-    }
-    buf_add(line, "'");
-    for (; *word; word++) buf_add_n(line, *word == '\'' ? "'\\''" : word, *word == '\'' ? 4 : 1);
-    buf_add(line, "'");
-}
-
 /* The command that makes the report again: all options but where it is written. */
 static const char *command_line(const opts *o, arena *mem) {
     buf line;
     const char *file = o->operands[0];
     buf_init(&line);
     buf_add(&line, "ratecast report");
-    if (file[0] != '-') add_word(&line, file);
+    if (file[0] != '-') {
+        buf_add(&line, " ");
+        buf_add_word(&line, file);
+    }
     for (size_t i = 0; i < o->cmd->opts_n; i++) {
         const char *name = o->cmd->opts[i].name;
         const parsed_opt *given = opts_all(o, name);
         for (size_t k = 0; k < given->n && strcmp(name, "output") != 0; k++) {
             buf_addf(&line, " --%s", name);
-            if (o->cmd->opts[i].arg) add_word(&line, given->value[k]);
+            if (!o->cmd->opts[i].arg) continue;
+            buf_add(&line, " ");
+            buf_add_word(&line, given->value[k]);
         }
     }
     if (file[0] == '-') {
-        buf_add(&line, " --");
-        add_word(&line, file);
+        buf_add(&line, " -- ");
+        buf_add_word(&line, file);
     }
     const char *kept = arena_strdup(mem, line.s);
     buf_done(&line);

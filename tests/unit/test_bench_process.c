@@ -166,7 +166,7 @@ Test(bench_process, quoting) {
         buf b;
         buf_init(&b);
         buf_add(&b, "printf %s ");
-        process_quote(&b, WORDS[i]);
+        buf_add_word(&b, WORDS[i]);
         process_result r = sh(b.s, 10);
         cr_assert_eq(r.code, 0);
         cr_assert_str_eq(text_of(out), WORDS[i]);
@@ -174,7 +174,7 @@ Test(bench_process, quoting) {
     }
     buf b;
     buf_init(&b);
-    process_quote(&b, "a.gguf");
+    buf_add_word(&b, "a.gguf");
     cr_assert_str_eq(b.s, "a.gguf", "no quotes where none are needed");
     buf_done(&b);
 }
