@@ -302,9 +302,9 @@ static const struct {
 static bool put_run_block(const block_context *c, size_t which, const char *name, buf *out,
                           err *e) {
     reference_base base = c->s->base;
-    const named_run *r = NULL;
     if (name) {
-        if (reference_run(&base, name, &r, e) == OK) RUN_BLOCKS[which].put(c, r, out);
+        const named_run *r = reference_run(&base, name, e);
+        if (r) RUN_BLOCKS[which].put(c, r, out);
         return true;
     }
     for (size_t i = 0; i < base.runs_n; i++) {

@@ -205,8 +205,8 @@ static err_code timeline(const projection *p, span_window w, arena *mem, buf *ts
 
 static err_code plot_run_data(const spec *s, const spec_plot *p, arena *mem, buf *tsv, err *e) {
     reference_base base = s->base;
-    const named_run *r;
-    if (reference_run(&base, p->of, &r, e)) return e->code;
+    const named_run *r = reference_run(&base, p->of, e);
+    if (!r) return e->code;
     if ((p->kind == PLOT_SWEEP) != r->r.sweep)
         return err_set(e, E_REFUSED, "", "\"%s\" %s a sweep", p->of, r->r.sweep ? "is" : "is not");
     if (p->kind == PLOT_SWEEP)

@@ -27,7 +27,7 @@ static bool pick(const word_value *words, size_t n, const char *word, ref_value 
         }
     return false;
 }
-#define PICK(words, word, out) pick(words, sizeof words / sizeof *words, word, out)
+#define PICK(words, word, out) pick((words), sizeof(words) / sizeof *(words), (word), (out))
 
 static bool score_word(const score *s, const char *word, ref_value *out) {
     const word_value words[] = {

@@ -7,7 +7,7 @@
 
 enum { NAME_MAX_CHARS = 96 };
 
-err_code reference_run(reference_base *b, const char *name, const named_run **out, err *e) {
+const named_run *reference_run(reference_base *b, const char *name, err *e) {
     for (size_t i = 0; i < b->runs_n; i++) {
         named_run *it = &b->runs[i];
         if (strcmp(it->name, name) != 0) continue;
@@ -15,13 +15,13 @@ err_code reference_run(reference_base *b, const char *name, const named_run **ou
             if (file_read(it->path, b->mem, &it->file, e) ||
                 runs_read(&it->file, b->lib, it->set, it->set_n, b->mem, &it->r, e) ||
                 runs_project(&it->r, &it->file, b->lib, it->set, it->set_n, NULL, 0, b->mem, e))
-                return e->code;
+                return NULL;
             it->loaded = true;
         }
-        *out = it;
-        return OK;
+        return it;
     }
-    return err_set(e, E_SCHEMA, "", "found scenario \"%s\", expected one that is listed", name);
+    err_set(e, E_SCHEMA, "", "found scenario \"%s\", expected one that is listed", name);
+    return NULL;
 }
 
 /* ---- cards ---- */
@@ -156,8 +156,8 @@ err_code reference_get(reference_base *b, const char *ref, ref_value *out, err *
         return err_set(e, E_SCHEMA, "", "found \"%s\", expected \"SCENARIO/ARM.METRIC\"", ref);
     memcpy(name, ref, n);
     name[n] = '\0';
-    const named_run *r;
-    if (reference_run(b, name, &r, e)) return e->code;
+    const named_run *r = reference_run(b, name, e);
+    if (!r) return e->code;
     if (!slash) return run_word(r, ref + n + 1, out, e);
     size_t value_n = swept ? (size_t)(slash - ref) - n - 1 : 0, arm_n = (size_t)(dot - slash) - 1;
     memcpy(value, ref + n + 1, value_n);

@@ -38,9 +38,9 @@ typedef struct ref_value {
     prov prov;
 } ref_value;
 
-/* The run of that name, projected. E_SCHEMA: none is called so; else what loading or projecting
+/* The run of that name, projected; NULL: E_SCHEMA, none is called so, or what loading or projecting
  * said. */
-MUST_USE err_code reference_run(reference_base *b, const char *name, const named_run **out, err *e);
+const named_run *reference_run(reference_base *b, const char *name, err *e);
 /* E_SCHEMA: no such value, in words for whoever wrote the reference (the place is left empty). */
 MUST_USE err_code reference_get(reference_base *b, const char *ref, ref_value *out, err *e);
 

@@ -91,9 +91,8 @@ static void read_run(reader *r, jr o) {
     it->name = name;
     it->set = set;
     it->path = locate(r, file);
-    const named_run *loaded;
     r->s->base.runs_n++;
-    if (!jr_ok(o) || reference_run(&r->s->base, name, &loaded, r->e)) return;
+    if (!jr_ok(o) || !reference_run(&r->s->base, name, r->e)) return;
     add_input(r, "scenario", file, it->path, it->file.sha256);
     add_cards(r, it->r.s);
 }
