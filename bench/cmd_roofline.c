@@ -127,9 +127,10 @@ static err_code read_request(const opts *o, const hardware_catalogue *chips, are
 
 static err_code write_card(const opts *o, const hardware_catalogue *chips,
                            const roofline_points *points, card_library *lib, arena *mem, err *e) {
-    roofline_request q;
-    roofline_answer a;
-    if (read_request(o, chips, mem, &q, e) || roofline_ask(points, &q, mem, &a, e)) return e->code;
+    roofline_request q = {0};
+    roofline_answer a = {0};
+    if (read_request(o, chips, mem, &q, e) || !q.chip || roofline_ask(points, &q, mem, &a, e))
+        return e->code;
     const char *const inputs[] = {chips->path, points->path};
     buf out;
     buf_init(&out);

@@ -42,7 +42,6 @@ MUST_USE err_code process_run(const process_call *c, process_result *out, err *e
  * in PATH. NULL: none. */
 const char *process_find(const char *name, arena *mem);
 
-
 /* From now on SIGINT, SIGTERM and SIGHUP (not under nohup) are remembered instead of ending the
  * program. */
 void process_catch_signals(void);

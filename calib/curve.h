@@ -79,7 +79,7 @@ typedef struct prefill_curve {
     int64_t rows_min_tok;    /* smallest measured prefill */
     int64_t context_max_tok; /* largest measured depth + new tokens */
     double median_residual_frac, worst_residual_frac; /* of the fit, over the points used */
-    size_t free_n; /* as above */
+    size_t free_n;                                    /* as above */
 } prefill_curve;
 
 /* `decode` may be NULL (a prefill-only card). `k1_declared_s` as above. Least squares over all used

@@ -11,14 +11,15 @@ static bool card_spread(const cost *c, const sim_result *sim, double *out) {
     static const term DECLARED[] = {TERM_PREFILL_TOK_S, TERM_DELTA_PREFILL_S,
                                     TERM_DECODE_TOK_S,  TERM_DECODE_GAIN_CARD,
                                     TERM_CONSTANT_S,    TERM_QUEUE_WAIT_IN_WALL};
-    enum { FREE_LEAST = 5 }; /* a median of fewer is no measure of scatter */
+    enum { FREE_LEAST = 5 };                      /* a median of fewer is no measure of scatter */
     static const double MEDIAN_TO_SIGMA = 1.4826; /* of a normal distribution */
     const decode_curve *d = cost_decode_curve(c);
     const prefill_curve *p = cost_prefill_curve(c);
     for (size_t i = 0; i < sizeof DECLARED / sizeof *DECLARED; i++)
         if (cost_assumes(c, DECLARED[i])) return false;
     if (!d || !p || sim->wall_ns <= 0) return false;
-    /* a curve through its points has no scatter, and points that nobody measured have none either */
+    /* a curve through its points has no scatter, and points that nobody measured have none either
+     */
     if (d->free_n < FREE_LEAST || p->free_n < FREE_LEAST) return false;
     if (prov_weakest(cost_prefill_prov(c), cost_decode_prov(c)) > PROV_DERIVED) return false;
     double wall = (double)sim->wall_ns;
