@@ -46,7 +46,7 @@ static const opt_spec OPTS[] = {
     {"repeats", 0, "N", "runs of a llama-batched-bench command (default 3)", false},
     {"conditions", 0, "TEXT", "conditions for the card, instead of load, power and heat as read",
      false},
-    {"machine", 0, "NAME", "hardware.id of the card: the machine, as sessions name it", false},
+    {"machine", 0, "NAME", "hardware.id of the card (default: the host's name, as sessions have it)", false},
     {"layers", 0, "N", "layers (default: from the file or the shape; so the next three)", false},
     {"full-attention-layers", 0, "N", "layers that keep KV per token", false},
     {"kv-heads", 0, "N", "KV heads of a layer", false},
