@@ -231,6 +231,11 @@ if grep -q MemAvailable /proc/meminfo 2>/dev/null; then
     bench o STUB_NO_DEVICE=1
     is "no device: the host's memory" says "GiB (free on the host; llama-bench lists no device)"
 fi
+bench p --minutes 0.05
+is "too few minutes: exit 0" test $code -eq 0
+is "too few minutes: how to go on" says "the same command with more than --minutes 0.05 measures what time left out"
+bench p
+is "enough minutes: the same points" test "$(points a/my-gpu.json)" = "$(points p/my-gpu.json)"
 is "the machine has a name" grep -qF "\"hardware\": {\"id\":\"$(uname -n)\"" a/my-gpu.json
 
 # ---- two at once ----
