@@ -142,7 +142,10 @@ void report_validate_text(const score *s, const witness *w, arena *mem, buf *out
              "[MODELED against WITNESSED] projections from rate cards and configurations; %s\n\n",
              fitted ? "host terms were fitted to runs marked calibrate, which are among these"
                     : "no host term was fitted to these runs");
-    run_table(s, mem, out);
+    if (s->n)
+        run_table(s, mem, out);
+    else
+        buf_add(out, "No run is projected.\n");
     if (median)
         buf_add(out,
                 "\nm: repeats of this session differ by over 20 % in one of its figures, which "
@@ -151,8 +154,10 @@ void report_validate_text(const score *s, const witness *w, arena *mem, buf *out
         buf_add(out,
                 "\nMarked *: from the run's own summary, since its session records are missing or "
                 "incomplete\n");
-    buf_add(out, "\n");
-    summary_table(s, mem, out);
+    if (s->n) {
+        buf_add(out, "\n");
+        summary_table(s, mem, out);
+    }
     list_excluded(s, out);
     for (size_t i = 0; i < w->warnings_n; i++)
         buf_addf(out, "%s- %s\n", i ? "" : "\nWarnings\n\n", w->warnings[i]);
