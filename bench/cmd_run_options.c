@@ -217,10 +217,10 @@ static void fact(run_job *j, const char *key, const char *value) {
 
 /* --minutes is none: a run that had too few of them goes on with more. */
 static void list_facts(run_job *j) {
-    static const char *const OPTIONS[] = {
-        "shape",   "quant",      "memory-gib", "kv-unified", "shared-prompt", "batch",
-        "ubatch",  "threads",    "gpu-layers", "flash-attn", "prompts",       "depths",
-        "sequences", "contexts", "samples",    "repeats"};
+    static const char *const OPTIONS[] = {"shape",         "quant",      "memory-gib", "kv-unified",
+                                          "shared-prompt", "batch",      "ubatch",     "threads",
+                                          "gpu-layers",    "flash-attn", "prompts",    "depths",
+                                          "sequences",     "contexts",   "samples",    "repeats"};
     fact(j, "model", model_text(j));
     fact(j, "llama-bench", tool_text(j, j->request.want.bench));
     fact(j, "llama-batched-bench", tool_text(j, j->request.want.batched));

@@ -89,8 +89,8 @@ static machine_memory host_memory(int64_t weights_bytes, arena *mem) {
         if (strncmp(line, "MemAvailable:", 13) == 0) kib = strtoll(line + 13, NULL, 10);
     if (f) fclose(f);
     if (kib > 0 && kib < most_kib)
-        return (machine_memory){(int64_t)kib << 10,
-                                "free on the host; llama-bench lists no device", 0};
+        return (machine_memory){(int64_t)kib << 10, "free on the host; llama-bench lists no device",
+                                0};
     if (host_bytes() / 2 > weights_bytes)
         return (machine_memory){
             host_bytes() / 2, "a guess: half of the host's memory; llama-bench lists no device", 1};

@@ -155,7 +155,8 @@ void run_report_end(const run_plan *p, const run_cold *cold, buf *out) {
     for (size_t i = 0; i < p->grid.lost_n; i++)
         buf_addf(out, "  left out for %s: %s\n", p->grid.lost[i].why, p->grid.lost[i].what);
     if (short_of_time(p))
-        buf_addf(out, "  the same command with more than --minutes %g measures what time left out\n",
+        buf_addf(out,
+                 "  the same command with more than --minutes %g measures what time left out\n",
                  p->asked->time_s / 60);
     if (cold->samples_n)
         buf_addf(out,

@@ -48,7 +48,7 @@ static void run_table(const score *s, arena *mem, buf *out) {
             r->r->run->id,
             r->r->run->arm,
             seconds(mem, r->wall_s),
-            arena_printf(mem, "%.2f to %.2f", r->lo_s, r->hi_s),
+            r->lo_s < r->hi_s ? arena_printf(mem, "%.2f to %.2f", r->lo_s, r->hi_s) : "none",
             arena_printf(mem, "%.2f%s", r->seen_wall_s, r->r->seen.from_turns ? "" : " *"),
             pct(mem, error(r->wall_s, r->seen_wall_s)),
             pct(mem, error(r->card_only_wall_s, r->seen_wall_s)),
@@ -106,10 +106,15 @@ static void summary_table(const score *s, arena *mem, buf *out) {
     stats_row(t, "device memory", &s->memory, mem);
     stats_row(t, "floor: a repeat predicts its sibling", &s->floor_wall, mem);
     table_markdown(t, out);
-    buf_addf(
-        out,
-        "\n90 %% intervals contain %.0f %% of the witnessed walls; median half-width %.1f %%\n",
-        100 * s->covered_frac, 100 * s->median_half_width_frac);
+    if (s->median_half_width_frac > 0)
+        buf_addf(out,
+                 "\n90 %% intervals contain %.0f %% of the witnessed walls; median half-width "
+                 "%.1f %%\n",
+                 100 * s->covered_frac, 100 * s->median_half_width_frac);
+    else
+        buf_add(out,
+                "\nNo 90 % intervals: the card does not show its scatter, and no host terms are "
+                "fitted\n");
 }
 
 static void list_excluded(const score *s, buf *out) {

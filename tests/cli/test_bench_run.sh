@@ -175,7 +175,8 @@ is "dry run: exact command" grep -qF -e "-ngl 99 -fa on --output-format jsonl -c
 is "dry run: nothing written" test ! -e paper/my-gpu.raw
 bench paper --dry-run --json
 is "dry run: json" grep -q '"dry_run": true' out
-run_line=$("$RATECAST_BENCH" run --model qwen2-7b-like.gguf --dry-run 2>/dev/null | sed -n 2p)
+(PATH=$T/only "$RATECAST_BENCH" run --model qwen2-7b-like.gguf --dry-run >paper.out 2>/dev/null)
+run_line=$(sed -n 2p paper.out)
 is "dry run: needs no tool" test "${run_line%% *}" = llama-bench
 
 # ---- Ctrl-C in the middle ----
