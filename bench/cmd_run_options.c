@@ -1,5 +1,6 @@
 #include "cmd_run.h"
 
+#include "machine.h"
 #include "model_file.h"
 #include "process.h"
 
@@ -214,11 +215,12 @@ static void fact(run_job *j, const char *key, const char *value) {
         j->facts[j->request.facts_n++] = (run_fact){key, value ? value : "not given"};
 }
 
+/* --minutes is none: a run that had too few of them goes on with more. */
 static void list_facts(run_job *j) {
-    static const char *const OPTIONS[] = {
-        "shape",  "quant",     "minutes",  "memory-gib", "kv-unified", "shared-prompt",
-        "batch",  "ubatch",    "threads",  "gpu-layers", "flash-attn", "prompts",
-        "depths", "sequences", "contexts", "samples",    "repeats"};
+    static const char *const OPTIONS[] = {"shape",         "quant",      "memory-gib", "kv-unified",
+                                          "shared-prompt", "batch",      "ubatch",     "threads",
+                                          "gpu-layers",    "flash-attn", "prompts",    "depths",
+                                          "sequences",     "contexts",   "samples",    "repeats"};
     fact(j, "model", model_text(j));
     fact(j, "llama-bench", tool_text(j, j->request.want.bench));
     fact(j, "llama-batched-bench", tool_text(j, j->request.want.batched));
@@ -241,6 +243,7 @@ err_code run_job_make(run_job *j, err *e) {
     r->conditions = opts_get(j->o, "conditions");
     r->must_resume = opts_has(j->o, "resume");
     j->card.machine = opts_get(j->o, "machine");
+    if (!j->card.machine) j->card.machine = machine_name(j->mem);
     /* of a shared prompt the output says it, and older builds know unified KV only */
     j->card.layout = r->want.unified         ? KV_LAYOUT_UNIFIED
                      : r->want.shared_prompt ? KV_LAYOUT_UNSTATED

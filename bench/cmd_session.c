@@ -1,4 +1,5 @@
 #include "commands.h"
+#include "machine.h"
 #include "session_plan.h"
 #include "session_report.h"
 
@@ -224,7 +225,6 @@ static const char *base_name(const char *path, arena *mem) {
 
 static err_code name_things(plan *p, arena *mem, err *e) {
     const opts *o = p->o;
-    char host[256] = "";
     p->spec.model_id = p->server.model_id;
     if (!p->vocab_given && p->server.vocab_n > SESSION_VOCAB_LO + 1)
         p->spec.vocab_hi = p->server.vocab_n - 1;
@@ -234,10 +234,7 @@ static err_code name_things(plan *p, arena *mem, err *e) {
         p->meta.model = from ? base_name(from, mem) : "unknown";
     }
     p->meta.machine = opts_get(o, "machine");
-    if (!p->meta.machine) {
-        gethostname(host, sizeof host - 1);
-        p->meta.machine = arena_strdup(mem, host[0] ? host : "unknown");
-    }
+    if (!p->meta.machine) p->meta.machine = machine_name(mem);
     if (!p->meta.server_args_told && plan_args_of(&p->server, mem, &p->args, e)) return e->code;
     p->meta.server_args = p->args.arg;
     p->meta.server_args_n = p->args.n;

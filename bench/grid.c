@@ -412,9 +412,9 @@ static void add_all(maker *k) {
     const grid_want *w = k->w;
     add_start(k);
     add_batched(k, 0, 1);
+    add_depth(k, 0); /* with `start`, the least that a projection can be made of */
     add_decode_depth(k);
     add_prompts(k, "prefill_short", true, 0);
-    add_depth(k, 0);
     add_prompts(k, "prefill_long", false, 0);
     add_batched(k, 1, 1);
     add_depth(k, 1);

@@ -79,6 +79,24 @@ machine_memory machine_memory_guess(int64_t weights_bytes, arena *mem) {
         arena_printf(mem, "a guess%s", host / 2 == bytes ? ": half of the host's memory" : ""), 1};
 }
 
+/* No device: weights and KV lie in the host's memory, as much of it as nobody uses. */
+static machine_memory host_memory(int64_t weights_bytes, arena *mem) {
+    char line[LINE_MAX_LEN];
+    const int64_t most_kib = (int64_t)1 << 40;
+    long long kib = 0;
+    FILE *f = fopen("/proc/meminfo", "r");
+    while (f && kib == 0 && fgets(line, sizeof line, f))
+        if (strncmp(line, "MemAvailable:", 13) == 0) kib = strtoll(line + 13, NULL, 10);
+    if (f) fclose(f);
+    if (kib > 0 && kib < most_kib)
+        return (machine_memory){(int64_t)kib << 10, "free on the host; llama-bench lists no device",
+                                0};
+    if (host_bytes() / 2 > weights_bytes)
+        return (machine_memory){
+            host_bytes() / 2, "a guess: half of the host's memory; llama-bench lists no device", 1};
+    return machine_memory_guess(weights_bytes, mem);
+}
+
 /* Output of a short program; NULL: it failed. */
 static const char *ask(const char *const *argv, const char *path, arena *mem) {
     if (!path) return NULL;
@@ -100,8 +118,16 @@ machine_memory machine_memory_ask(const char *bench, const char *folder, int64_t
     const char *text = path ? ask(argv, path, mem) : NULL;
     const char *name = NULL;
     int64_t bytes = text ? machine_devices_bytes(text, mem, &name) : 0;
+    if (bytes == 0 && text && strstr(text, "Available devices:\n  (none)"))
+        return host_memory(weights_bytes, mem);
     if (bytes == 0) return machine_memory_guess(weights_bytes, mem);
     return (machine_memory){bytes, arena_printf(mem, "free on %s, says llama-bench", name), 0};
+}
+
+const char *machine_name(arena *mem) {
+    char host[256] = "";
+    if (gethostname(host, sizeof host - 1) != 0) host[0] = '\0';
+    return arena_strdup(mem, host[0] ? host : "unknown");
 }
 
 /* ---- conditions ---- */

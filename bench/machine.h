@@ -22,9 +22,13 @@ int64_t machine_devices_bytes(const char *text, arena *mem, const char **name);
 /* On the safe side: half of the host's memory, 8 GiB at most; but the weights and 2 GiB of KV
  * cache, since a machine that cannot hold them cannot be measured. */
 machine_memory machine_memory_guess(int64_t weights_bytes, arena *mem);
-/* Asks the tool (output kept in `folder`/devices.txt), else guesses. */
+/* Asks the tool (output kept in `folder`/devices.txt): free memory of its device, or of the host
+ * where it lists none; else guesses. */
 machine_memory machine_memory_ask(const char *bench, const char *folder, int64_t weights_bytes,
                                   arena *mem);
+
+/* The host's name, or "unknown"; NULL: no memory. Cards and sessions name the machine so. */
+const char *machine_name(arena *mem);
 
 /* Processes that want to run, over the last minute, for each core; 0 where it cannot be read. */
 double machine_load_per_core(void);

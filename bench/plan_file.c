@@ -98,6 +98,12 @@ static void read_steps(jr root, run_plan *p, saved_plan *old) {
                                             .wall_s = jr_num(o, "wall_s", 0, 1e9)};
 }
 
+static bool any_done(const saved_plan *old) {
+    size_t done = 0;
+    for (size_t i = 0; i < old->n; i++) done += old->steps[i].state == RUN_DONE;
+    return done > 0;
+}
+
 /* Is the plan of the same facts? The first that differs is said. */
 static void compare_facts(jr root, const run_plan *p) {
     jr asked = jr_need(root, "asked");
@@ -127,12 +133,17 @@ err_code plan_load(run_plan *p, saved_plan *old, err *e) {
         return e->code;
     jr root = jr_root(&doc);
     jr_schema(root, RUN_PLAN_SCHEMA);
+    read_steps(root, p, old);
+    if (jr_ok(root) && !any_done(old) && !p->asked->must_resume) {
+        *old = (saved_plan){0}; /* nothing was measured: whatever it was of, it is begun anew */
+        jr_free(&doc);
+        return OK;
+    }
     compare_facts(root, p);
     p->memory_bytes = jr_int(root, "memory_bytes", 1, (int64_t)1 << 53);
     p->memory_source = jr_str(root, "memory_source");
     p->memory_guessed = jr_bool_or(root, "memory_guessed", false);
     p->conditions = jr_str(root, "conditions");
-    read_steps(root, p, old);
     old->there = p->resumed = true;
     jr_free(&doc);
     return e->code;

@@ -2,6 +2,8 @@
 
 #include "base/jsonw.h"
 
+#include <string.h>
+
 static const double GIB = 1024.0 * 1024 * 1024;
 
 /* ---- the plan ---- */
@@ -137,6 +139,14 @@ static void add_failed(const run_plan *p, buf *out) {
     }
 }
 
+/* Steps and cells that only the time budget kept out. */
+static size_t short_of_time(const run_plan *p) {
+    size_t n = 0;
+    for (size_t i = 0; i < p->n; i++) n += p->steps[i].state == RUN_LEFT_OUT;
+    for (size_t i = 0; i < p->grid.lost_n; i++) n += strcmp(p->grid.lost[i].why, "time") == 0;
+    return n;
+}
+
 void run_report_end(const run_plan *p, const run_cold *cold, buf *out) {
     run_cells c = runner_cells(p);
     buf_addf(out, "%zu of %zu cells measured in %.0f s\n", c.returned_n, c.requested_n, p->used_s);
@@ -144,6 +154,10 @@ void run_report_end(const run_plan *p, const run_cold *cold, buf *out) {
     add_skipped(p, out);
     for (size_t i = 0; i < p->grid.lost_n; i++)
         buf_addf(out, "  left out for %s: %s\n", p->grid.lost[i].why, p->grid.lost[i].what);
+    if (short_of_time(p))
+        buf_addf(out,
+                 "  the same command with more than --minutes %g measures what time left out\n",
+                 p->asked->time_s / 60);
     if (cold->samples_n)
         buf_addf(out,
                  "  cold: %zu samples of %zu points are over 20 %% slower than the fastest of "

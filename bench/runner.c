@@ -230,8 +230,10 @@ static const char *why_failed(const run_plan *p, const run_step *s, const proces
     last_line(plan_path(p, s->command.name, ".stderr.txt"), said, sizeof said);
     const char *colon = said[0] ? ": " : "";
     if (r->end == PROCESS_TIMED_OUT)
-        return arena_printf(p->mem, "did not end within %.0f s and was stopped%s%s", timeout_s,
-                            colon, said);
+        return arena_printf(p->mem,
+                            "did not end within %.0f s and was stopped; more --minutes give it "
+                            "longer",
+                            timeout_s);
     if (r->end == PROCESS_KILLED)
         return arena_printf(p->mem, "was killed by signal %d (%s)%s%s", r->code,
                             r->code == SIGKILL ? "out of memory?" : strsignal(r->code), colon,

@@ -238,8 +238,8 @@ err_code prefill_curve_fit(const card *c, const decode_curve *decode, double k1_
                        "0,4096` or declare prefill_tok_s");
     if (k1_declared_s < 0 && !sees_attention(cells, n))
         return err_set(e, E_REFUSED, c->id,
-                       "prefill is measured at one length and depth only, so attention over "
-                       "context is not known: "
+                       "no two prefill points tell attention over context (one length at two "
+                       "depths, or two lengths from the micro-batch on): "
                        "measure `llama-bench -n 0 -p 128,512,4096 -d 0,4096` or declare "
                        "prefill_context_s_per_tok2");
     make_knots(cells, n, decode, out, rows_n, T_s, lengths);

@@ -48,7 +48,7 @@ static void run_table(const score *s, arena *mem, buf *out) {
             r->r->run->id,
             r->r->run->arm,
             seconds(mem, r->wall_s),
-            arena_printf(mem, "%.2f to %.2f", r->lo_s, r->hi_s),
+            r->lo_s < r->hi_s ? arena_printf(mem, "%.2f to %.2f", r->lo_s, r->hi_s) : "none",
             arena_printf(mem, "%.2f%s", r->seen_wall_s, r->r->seen.from_turns ? "" : " *"),
             pct(mem, error(r->wall_s, r->seen_wall_s)),
             pct(mem, error(r->card_only_wall_s, r->seen_wall_s)),
@@ -106,10 +106,15 @@ static void summary_table(const score *s, arena *mem, buf *out) {
     stats_row(t, "device memory", &s->memory, mem);
     stats_row(t, "floor: a repeat predicts its sibling", &s->floor_wall, mem);
     table_markdown(t, out);
-    buf_addf(
-        out,
-        "\n90 %% intervals contain %.0f %% of the witnessed walls; median half-width %.1f %%\n",
-        100 * s->covered_frac, 100 * s->median_half_width_frac);
+    if (s->median_half_width_frac > 0)
+        buf_addf(out,
+                 "\n90 %% intervals contain %.0f %% of the witnessed walls; median half-width "
+                 "%.1f %%\n",
+                 100 * s->covered_frac, 100 * s->median_half_width_frac);
+    else
+        buf_add(out,
+                "\nNo 90 % intervals: the card does not show its scatter, and no host terms are "
+                "fitted\n");
 }
 
 static void list_excluded(const score *s, buf *out) {
@@ -142,7 +147,10 @@ void report_validate_text(const score *s, const witness *w, arena *mem, buf *out
              "[MODELED against WITNESSED] projections from rate cards and configurations; %s\n\n",
              fitted ? "host terms were fitted to runs marked calibrate, which are among these"
                     : "no host term was fitted to these runs");
-    run_table(s, mem, out);
+    if (s->n)
+        run_table(s, mem, out);
+    else
+        buf_add(out, "No run is projected.\n");
     if (median)
         buf_add(out,
                 "\nm: repeats of this session differ by over 20 % in one of its figures, which "
@@ -151,8 +159,10 @@ void report_validate_text(const score *s, const witness *w, arena *mem, buf *out
         buf_add(out,
                 "\nMarked *: from the run's own summary, since its session records are missing or "
                 "incomplete\n");
-    buf_add(out, "\n");
-    summary_table(s, mem, out);
+    if (s->n) {
+        buf_add(out, "\n");
+        summary_table(s, mem, out);
+    }
     list_excluded(s, out);
     for (size_t i = 0; i < w->warnings_n; i++)
         buf_addf(out, "%s- %s\n", i ? "" : "\nWarnings\n\n", w->warnings[i]);

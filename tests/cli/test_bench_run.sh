@@ -11,6 +11,12 @@ mkdir tools
 cat >tools/llama-bench <<'EOF'
 #!/bin/sh
 # STUB_BENCH: files with recorded lines. *_AT: a piece of the command line at which something goes wrong.
+if [ "$1" = --list-devices ] && [ -n "${STUB_NO_DEVICE:-}" ]; then # a CPU build's, word for word
+    echo "warning: asserts enabled, performance may be affected" >&2
+    echo "load_backend: loaded CPU backend from /usr/lib/libggml-cpu-zen4.so" >&2
+    printf 'Available devices:\n  (none)\n'
+    exit 0
+fi
 if [ "$1" = --list-devices ]; then
     printf 'Available devices:\n  CUDA0: NVIDIA H200 (143155 MiB, %s MiB free)\n' "${STUB_FREE_MIB:-142500}"
     exit 0
@@ -53,6 +59,12 @@ at() { # PIECE: is it in the command line?
 }
 line=" $* "
 echo "$line" >>"$STUB_LOG"
+if [ -n "${STUB_NO_DEVICE:-}" ]; then
+    echo "warning: asserts enabled, performance may be affected" >&2
+    echo "warning: no usable GPU found, --gpu-layers option will be ignored" >&2
+    echo "warning: one possible reason is that llama.cpp was compiled without GPU support" >&2
+    echo "warning: consult docs/build.md for compilation instructions" >&2
+fi
 echo "load_backend: loaded CUDA backend" >&2
 if at "${SILENT_AT:-}"; then exit 0; fi
 if at "${KILLED_AT:-}"; then kill -9 $$; fi
@@ -149,7 +161,7 @@ run import "$STUB_BENCH" "$STUB_BATCHED" --kv-layout split -o want.json
 points want.json >want
 points a/my-gpu.json >got
 is "same points as import of the recorded lines" cmp want got
-run import a/my-gpu.raw/*.jsonl --kv-layout split --layers 28 --kv-heads 4 --head-dim 128 --id my-gpu -o again.json
+run import a/my-gpu.raw/*.jsonl --kv-layout split --layers 28 --kv-heads 4 --head-dim 128 --id my-gpu --machine "$(uname -n)" -o again.json
 sed -e '/"note"/d' -e '/"method"/d' again.json >want
 sed -e '/"note"/d' -e '/"method"/d' a/my-gpu.json >got
 is "same card as import of the raw files" cmp want got
@@ -163,7 +175,8 @@ is "dry run: exact command" grep -qF -e "-ngl 99 -fa on --output-format jsonl -c
 is "dry run: nothing written" test ! -e paper/my-gpu.raw
 bench paper --dry-run --json
 is "dry run: json" grep -q '"dry_run": true' out
-run_line=$("$RATECAST_BENCH" run --model qwen2-7b-like.gguf --dry-run 2>/dev/null | sed -n 2p)
+(PATH=$T/only "$RATECAST_BENCH" run --model qwen2-7b-like.gguf --dry-run >paper.out 2>/dev/null)
+run_line=$(sed -n 2p paper.out)
 is "dry run: needs no tool" test "${run_line%% *}" = llama-bench
 
 # ---- Ctrl-C in the middle ----
@@ -196,7 +209,10 @@ is "interrupted at once: exit 130" test $code -eq 130
 bench c
 is "interrupted at once: the same card" cmp a/my-gpu.json c/my-gpu.json
 bench c --minutes 20
-refused "another plan" "minutes was not given, now it is 20" "another -o"
+is "more minutes: the run goes on" test $code -eq 0
+is "more minutes: nothing is measured twice" cmp a/my-gpu.json c/my-gpu.json
+bench c --samples 4
+refused "another plan" "samples was not given, now it is 4" "another -o"
 bench d --resume
 refused "nothing to resume" "nothing can be resumed"
 echo '{"schema": "ratecast.bench-plan/1", "asked": ' >c/my-gpu.raw/plan.json
@@ -209,6 +225,19 @@ cp -r a/my-gpu.raw m
 bench m
 is "a damaged output is measured again" test $code -eq 0
 is "a damaged output: the same card" cmp a/my-gpu.json m/my-gpu.json
+
+# ---- a build without a device ----
+
+if grep -q MemAvailable /proc/meminfo 2>/dev/null; then
+    bench o STUB_NO_DEVICE=1
+    is "no device: the host's memory" says "GiB (free on the host; llama-bench lists no device)"
+fi
+bench p --minutes 0.2
+is "too few minutes: exit 0" test $code -eq 0
+is "too few minutes: how to go on" says "the same command with more than --minutes 0.2 measures what time left out"
+bench p
+is "enough minutes: the same points" test "$(points a/my-gpu.json)" = "$(points p/my-gpu.json)"
+is "the machine has a name" grep -qF "\"hardware\": {\"id\":\"$(uname -n)\"" a/my-gpu.json
 
 # ---- two at once ----
 
@@ -242,13 +271,17 @@ fails "silent" "batched_512_1: printed no result"
 bench h FAIL_AT="-p 512 -n 64"
 fails "start fails" "exit code 3: error: failed to create context" "start.stderr.txt"
 is "start fails: no card" test ! -e h/my-gpu.json
+bench h --samples 5 --resume
+refused "nothing measured, but insisted on" "samples was not given, now it is 5"
+bench h --samples 5
+is "nothing measured: other options begin anew" test $code -eq 0
 begin=$(date +%s)
 bench i HANG_AT="-p 512 -n 64" --minutes 0.02
 fails "hangs" "did not end within 2 s and was stopped"
 is "hangs: not for long" test $(($(date +%s) - begin)) -lt 30
 mkdir only
 cp tools/llama-bench only
-(PATH=$T/only:$here "$RATECAST_BENCH" run --model qwen2-7b-like.gguf -o x.json >out 2>err)
+(PATH=$T/only "$RATECAST_BENCH" run --model qwen2-7b-like.gguf -o x.json >out 2>err)
 code=$?
 fails "missing tool" "llama-batched-bench: not found" "brew install llama.cpp" "apt-get install" "--batched-bench FILE"
 "$RATECAST_BENCH" run --model qwen2-7b-like.gguf --llama-bench ./nowhere -o x.json >out 2>err

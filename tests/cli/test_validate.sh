@@ -92,6 +92,8 @@ sys.exit(not ([r["run_id"] for r in d["runs"]] == ["first", "second"] and d["sum
 fi
 run validate good --card $SPLIT
 is "without --summaries: exit 0" test $code -eq 0
+is "without --summaries: no empty tables" grep -qx 'No run is projected.' out
+is "without --summaries: no share of nothing" sh -c '! grep -q "intervals contain" out'
 is "without --summaries: the reason" grep -q '^- session records are missing or incomplete: ' out
 run validate absent --card $SPLIT
 refused "missing folder" absent 'expected a folder'

@@ -121,10 +121,10 @@ Test(bench_grid, cells_of_commands) {
 }
 
 Test(bench_grid, order_is_the_order_of_worth) {
-    static const char *const FIRST[] = {"start",          "batched_512_1",      "decode_depth",
-                                        "prefill_short",  "prefill_depth_4096", "prefill_long",
-                                        "batched_4096_1", "prefill_depth_1024", "batched_512_2",
-                                        "batched_512_3",  "batched_4096_2",     "batched_4096_3"};
+    static const char *const FIRST[] = {
+        "start",         "batched_512_1", "prefill_depth_4096", "decode_depth",
+        "prefill_short", "prefill_long",  "batched_4096_1",     "prefill_depth_1024",
+        "batched_512_2", "batched_512_3", "batched_4096_2",     "batched_4096_3"};
     grid g = make(&MODEL, &FAST, 600, 139 * GIB);
     for (size_t i = 0; i < sizeof FIRST / sizeof *FIRST; i++)
         cr_assert_str_eq(g.commands[i].name, FIRST[i]);
