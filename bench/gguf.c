@@ -106,8 +106,8 @@ static void token_text(int64_t id, char out[32]) {
 static int token_kind(int64_t id) {
     if (id == TOKEN_UNK) return TOKEN_UNKNOWN;
     if (id < TOKEN_BYTES) return TOKEN_CONTROL;
-    /* Bytes above ASCII are words that look like bytes: text costs the same, and what random weights
-     * say stays UTF-8, which llama-server insists on. */
+    /* Bytes above ASCII are words that look like bytes: text costs the same, and what random
+     * weights say stays UTF-8, which llama-server insists on. */
     return id < TOKEN_BYTES + 0x80 ? TOKEN_BYTE : TOKEN_NORMAL;
 }
 
