@@ -1,5 +1,6 @@
 /* What the kernels of kernels.metal take: one header for the host (C11), the kernels (MSL) and the
- * references. The text of the Metal library is this file followed by kernels.metal.
+ * references. The text of the Metal library is kernels.metal with this file in the place of its
+ * #include "kernels.h" (Metal compiles a string, which has no folder).
  *
  * Buffers stand at the indices listed with each kernel, its arguments (a struct, by constant
  * reference) behind the last buffer. Everything is dense: no padding between rows. Weights are
@@ -7,22 +8,27 @@
  * 32 bytes, q4_0 a half scale and 16 bytes (low nibbles are weights 0 to 15, high ones 16 to 31,
  * minus 8).
  *
- *   kernel              buffers                                  arguments       groups x threads
- *   empty_kernel        0 out uint                               stream_args     any
- *   read_bandwidth      0 in float4, 1 out float (one a SIMD     stream_args     any x STREAM_GROUP_N
- *                       group)
- *   copy_bandwidth      0 in float4, 1 out float4                stream_args     any x STREAM_GROUP_N
- *   fma_chains          0 out float (one a thread)               fma_args        any x STREAM_GROUP_N
- *   gemv_Q_cC           0 weights, 1 x float [columns][cols],    linear_args     LINEAR_GROUPS, 
- *     Q q8_0, q4_0      2 y float [columns][rows]                                GEMV_GROUP_N
- *     C 1, 4, 8: columns of one group
- *   matmul_W            the same                                 linear_args     LINEAR_GROUPS, 
- *     W f16, q8_0, q4_0                                                          MATMUL_GROUP_N
- *   attention_part_D    0 q float [seqs][heads][D],              attention_args  parts / ATTENTION_SIMDS,
- *     D 64, 128         1 k, 2 v half [seqs][kv_heads][keys][D],                 kv_heads, seqs
- *                       3 parts float [seqs][heads][parts][D + 2]                x ATTENTION_GROUP_N
- *   attention_merge     0 parts, 1 out float [seqs][heads][D]    attention_args  heads, seqs x D
- *   softmax_causal      0 scores float [rows][keys], in place    softmax_args    rows x SOFTMAX_GROUP_N
+ *   empty_kernel         stream_args    any grid
+ *     0 out uint
+ *   read_bandwidth       stream_args    any groups of STREAM_GROUP_N
+ *     0 in float4, 1 out float, one a SIMD group
+ *   copy_bandwidth       stream_args    any groups of STREAM_GROUP_N
+ *     0 in float4, 1 out float4
+ *   fma_chains           fma_args       any groups of STREAM_GROUP_N
+ *     0 out float, one a thread
+ *   gemv_Q_cC            linear_args    groups by rows, by columns; of GEMV_GROUP_N
+ *     0 weights, 1 x float [columns][cols], 2 y float [columns][rows]
+ *     Q: q8_0, q4_0. C: 1, 4, 8, the columns of one group
+ *   matmul_W             linear_args    groups by rows, by columns; of MATMUL_GROUP_N
+ *     as gemv. W: f16, q8_0, q4_0
+ *   attention_part_D     attention_args groups parts_n / ATTENTION_SIMDS, kv_heads_n, sequences; of
+ *                                       ATTENTION_GROUP_N
+ *     0 q float [sequences][heads][D], 1 k and 2 v half [sequences][kv_heads][keys][D],
+ *     3 parts float [sequences][heads][parts][D + 2]. D: 64, 128
+ *   attention_merge      attention_args groups heads_n, sequences; of head_dim
+ *     0 parts, 1 out float [sequences][heads][head_dim]
+ *   softmax_causal       softmax_args   a group of SOFTMAX_GROUP_N for each row
+ *     0 scores float [rows][keys], in place
  *
  * Threadgroup memory (index 0): MATMUL_MEMORY_BYTES, SOFTMAX_MEMORY_BYTES,
  * ATTENTION_MEMORY_BYTES; the others take none. */
@@ -80,10 +86,10 @@ typedef struct linear_args {
 } linear_args;
 
 /* Groups by rows and by columns of a linear kernel; the grid is rows x columns x 1. */
-#define LINEAR_GROUPS(n, of_group) (((n) + (of_group) - 1) / (of_group))
+#define LINEAR_GROUPS(n, of_group) (((n) + (of_group)-1) / (of_group))
 
-/* out = softmax(scale * q.K) . V over keys_n keys; parts_n, a multiple of ATTENTION_SIMDS, shares of
- * the keys, each with its own maximum and sum behind its D values. */
+/* out = softmax(scale * q.K) . V over keys_n keys; parts_n, a multiple of ATTENTION_SIMDS, shares
+ * of the keys, each with its own maximum and sum behind its D values. */
 typedef struct attention_args {
     uint32_t heads_n, kv_heads_n, head_dim; /* heads_n / kv_heads_n <= ATTENTION_RATIO_MAX */
     uint32_t keys_n, parts_n;

@@ -71,8 +71,8 @@ struct weights_f16 {
     static inline uint second(uint part) {
         return 8 * part + 4;
     }
-    static inline float scale(device const ushort *block) {
-        return block != nullptr ? 1.0f : 0.0f;
+    static inline float scale(device const ushort *) {
+        return 1.0f;
     }
     static inline float4 run(device const ushort *from) {
         float4 v = float4(0.0f);
@@ -313,7 +313,7 @@ static inline void matmul(device const ushort *weights, device const float4 *x, 
     UNROLL
     for (uint c = 0; c < 2; c++) {
         UNROLL
-        for (uint r = 0; r < 4; r++) sums[c][r] = make_filled_simdgroup_matrix<float, 8, 8>(0.0f);
+        for (uint r = 0; r < 4; r++) sums[c][r] = make_filled_simdgroup_matrix<float, 8>(0.0f);
     }
     for (uint b = 0; b < args.cols_n / BLOCK_N; b++) {
         stage_weights<W>(weights, w_tile, row0, b, args, thread_at);
