@@ -6,8 +6,9 @@
 #include <math.h>
 #include <string.h>
 
-/* Rounding of single precision, over sums that differ in order. Wrong sums are off by 1e-2. */
-static const double LIMIT = 2e-6;
+/* Rounding of single precision, over sums that differ in order; a GPU's exp() under fast math is
+ * off by a few units more. What mutants of the kernels get wrong is off by 1e-2. */
+static const double LIMIT = 2e-6, LIMIT_EXP = 1e-5;
 
 enum { BUFFERS_MAX = 8, SLACK_N = 64 /* floats behind a result, which must stay */ };
 
@@ -91,7 +92,8 @@ static probe_check *check_of(bed *b, const char *kernel) {
         if (strcmp(b->out->at[i].kernel, kernel) == 0) return &b->out->at[i];
     assert(b->out->n < PROBE_CHECKS_MAX);
     probe_check *c = &b->out->at[b->out->n++];
-    *c = (probe_check){.kernel = kernel, .limit = LIMIT, .worst = ""};
+    bool exponential = strstr(kernel, "attention") || strstr(kernel, "softmax");
+    *c = (probe_check){.kernel = kernel, .limit = exponential ? LIMIT_EXP : LIMIT, .worst = ""};
     return c;
 }
 

@@ -5,6 +5,7 @@
 #undef _FORTIFY_SOURCE /* its longjmp refuses to leave a stack */
 #include "fibers.h"
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <setjmp.h>
 #include <stdio.h>
@@ -49,9 +50,14 @@ static msl_bindings bindings;
 static jump scheduler;
 static uint64_t random_state;
 
-static _Noreturn void misuse(const char *what, int n, int of) {
+static _Noreturn void misuse(const char *what, ...) __attribute__((format(printf, 1, 2)));
+
+static _Noreturn void misuse(const char *what, ...) {
+    va_list values;
     fprintf(stderr, "kernel %s: ", launch->kernel->name);
-    fprintf(stderr, what, n, of); /* both numbers, or none */
+    va_start(values, what);
+    vfprintf(stderr, what, values);
+    va_end(values);
     fputc('\n', stderr);
     abort();
 }
@@ -129,7 +135,7 @@ static void multiply(fiber *lanes) {
 static void operate(fiber *lanes, int n) {
     float v = lanes[0].value;
     for (int i = 1; i < n; i++) {
-        if (lanes[i].op != lanes[0].op) misuse("lanes at different simd ops", 0, 0);
+        if (lanes[i].op != lanes[0].op) misuse("lanes at different simd ops");
         if (lanes[0].op == OP_SUM) v += lanes[i].value;
         if (lanes[0].op == OP_MAX && lanes[i].value > v) v = lanes[i].value;
     }

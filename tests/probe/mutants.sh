@@ -2,18 +2,17 @@
 # Mutation check of the probe's kernels: the faults of mutants.txt are put into bench/kernels.metal one at a time, in a copy,
 # and what mutants.txt names must notice each: the compile with address spaces, the self-test's values, or the fibers.
 # usage: tests/probe/mutants.sh [--compile-only] [NAME...] (default: all)
-# CC, CXX: compilers (default cc, c++); CLANGXX: a clang++ for the address spaces (default: the first found)
+# CC, CXX: compilers ; CLANGXX: a clang++ for the address spaces (defaults: the first found)
 # Exit 1: a mutant survived, or the kernels as they are do not pass; 2: the check could not run; 77: no compiler for it.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 list=$PWD/tests/probe/mutants.txt
 bench=$PWD/bench
-: "${CC:=cc}" "${CXX:=c++}"
-if [ -z "${CLANGXX:-}" ]; then
-    for c in clang++ clang++-19 clang++-18 clang++-17 clang++-16 clang++-15 clang++-14; do
-        command -v "$c" >/dev/null && CLANGXX=$c && break
-    done
-fi
+first_of() {
+    for c; do command -v "$c" && break; done
+}
+: "${CC:=cc}" "${CXX:=$(first_of c++ g++ clang++)}"
+: "${CLANGXX:=$(first_of clang++ clang++-19 clang++-18 clang++-17 clang++-16 clang++-15 clang++-14)}"
 SEEDS="1 2 3" # of the order that threads run in; each has to notice
 compile_only=
 [ "${1:-}" = --compile-only ] && compile_only=1 && shift
@@ -23,7 +22,7 @@ give_up() {
     exit "${2:-2}"
 }
 
-[ -n "${CLANGXX:-}" ] || give_up "SKIP: no clang++ for the compile with address spaces" 77
+[ -n "$CLANGXX" ] || give_up "SKIP: no clang++ for the compile with address spaces" 77
 T=$(mktemp -d) || give_up "no temporary folder"
 trap 'rm -rf "$T"' EXIT
 trap 'exit 2' HUP INT TERM
@@ -111,7 +110,7 @@ addresses_ok || {
 }
 echo "kernels: compile with address spaces ($CLANGXX)"
 if [ -z "$compile_only" ]; then
-    command -v "$CXX" >/dev/null || give_up "SKIP: no C++ compiler" 77
+    [ -n "$CXX" ] || give_up "SKIP: no C++ compiler" 77
     host
     build || give_up "the kernels do not build: $(cat "$T/log")"
     for seed in $SEEDS; do
