@@ -1,7 +1,4 @@
 /* Contexts of ucontext start a fiber; switches after that are jumps, which cost no system call. */
-#if defined(__APPLE__)
-#define _XOPEN_SOURCE 700 /* ucontext.h wants to be asked */
-#endif
 #undef _FORTIFY_SOURCE /* its longjmp refuses to leave a stack */
 #include "fibers.h"
 
@@ -13,11 +10,15 @@
 #include <string.h>
 #include <ucontext.h>
 
+#ifdef __APPLE__
+#pragma clang diagnostic ignored "-Wdeprecated-declarations" /* ucontext: there is nothing else */
+#endif
+
 enum { STACK_BYTES = 64 << 10, SIMDS_MAX = MSL_GROUP_MAX / MSL_SIMD_N };
 
 /* The jumps of the compiler itself are not intercepted by sanitizers, which take a jump between
  * stacks for an error; not every compiler has them for other machines. */
-#if defined(__x86_64__) && defined(__GNUC__)
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(MSL_PLAIN_JUMPS)
 typedef void *jump[5];
 #define JUMP_SET(at) __builtin_setjmp(at)
 #define JUMP_TO(at) __builtin_longjmp(at, 1)

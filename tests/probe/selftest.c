@@ -1,4 +1,5 @@
-/* The probe's self-test on the CPU backend as a program of its own: what the mutants of the kernels are linked with. */
+/* The probe's self-test on the CPU backend as a program of its own: what the mutants of the kernels
+ * are linked with. */
 #include "probe_test.h"
 
 #include <stdio.h>
