@@ -7,7 +7,9 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 /* ---- the card ---- */
 
@@ -90,6 +92,7 @@ static void add_model(cJSON *root, const probe_plan *p, arena *mem) {
 
 static void add_machine(cJSON *root, const probe_result *r) {
     cJSON *engine = jw_obj(root, "engine"), *hw = jw_obj(root, "hardware");
+    struct utsname os;
     double bytes_s = read_bytes_s(r);
     jw_str(engine, "name", "ratecast-bench kernel probe");
     jw_str(engine, "build", RATECAST_VERSION);
@@ -101,13 +104,17 @@ static void add_machine(cJSON *root, const probe_result *r) {
         jw_num(hw, "mem_bw_bytes_s", bytes_s);
         jw_str(hw, "source", "read bandwidth of the same run, largest size");
     }
+    if (uname(&os) < 0) return;
+    char text[sizeof os.sysname + sizeof os.release + sizeof os.machine];
+    snprintf(text, sizeof text, "%s %s %s", os.sysname, os.release, os.machine);
+    jw_str(jw_obj(root, "host"), "os", text);
 }
 
-static void add_samples(cJSON *point, const measurement *m) {
-    cJSON *samples = jw_arr(point, "samples_s");
-    for (size_t i = 0; i < m->samples_n; i++) {
+static void add_samples(cJSON *o, const char *key, const double *s, size_t n) {
+    cJSON *samples = jw_arr(o, key);
+    for (size_t i = 0; i < n; i++) {
         char text[32];
-        jw_format(m->gpu_s[i], text);
+        jw_format(s[i], text);
         cJSON_AddItemToArray(samples, cJSON_CreateRaw(text));
     }
 }
@@ -119,7 +126,7 @@ static void add_points(cJSON *root, const probe_result *r) {
         cJSON *p = jw_item(prefill);
         jw_int(p, "n_prompt_tok", c->n);
         jw_int(p, "depth_tok", c->keys_tok);
-        add_samples(p, &c->m);
+        add_samples(p, "samples_s", c->m.gpu_s, c->m.samples_n);
         jw_num(p, "s", c->m.median_s);
     }
     for (size_t i = 0; i < r->decode_n; i++) {
@@ -127,7 +134,7 @@ static void add_points(cJSON *root, const probe_result *r) {
         cJSON *p = jw_item(decode);
         jw_int(p, "batch_n", c->n);
         jw_int(p, "context_tok", c->keys_tok);
-        add_samples(p, &c->m);
+        add_samples(p, "samples_s", c->m.gpu_s, c->m.samples_n);
         jw_num(p, "step_s", c->m.median_s);
     }
 }
@@ -186,8 +193,9 @@ static void add_measurement(cJSON *o, const measurement *m) {
     jw_num(o, "p10_s", m->p10_s);
     jw_num(o, "median_s", m->median_s);
     jw_num(o, "p90_s", m->p90_s);
-    add_samples(o, m);
+    add_samples(o, "samples_s", m->gpu_s, m->samples_n);
     if (!m->wall_s) return;
+    add_samples(o, "wall_samples_s", m->wall_s, m->samples_n);
     jw_num(o, "wall_median_s", m->wall_median_s);
     jw_bool(o, "gpu_clock", m->gpu_clock);
     jw_bool(o, "settled", m->settled);
