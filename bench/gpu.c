@@ -123,8 +123,8 @@ static err_code check_dispatch(const gpu *g, const gpu_dispatch *d, err *e) {
         return err_set(e, E_RANGE, name, "%zu buffers, must be %d at most", d->buffers_n,
                        (int)GPU_BUFFERS_MAX);
     for (size_t i = 0; i < d->buffers_n; i++)
-        if (!d->buffers[i] || d->offsets[i] >= d->buffers[i]->bytes)
-            return err_set(e, E_RANGE, name, "buffer %zu is absent, or shorter than its offset", i);
+        if (!d->buffers[i] || d->offsets[i] >= d->buffers[i]->bytes || d->offsets[i] % 4 != 0)
+            return err_set(e, E_RANGE, name, "buffer %zu is absent, or its offset is off", i);
     return OK;
 }
 

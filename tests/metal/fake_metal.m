@@ -1,0 +1,256 @@
+#import "fake_metal.h"
+
+#include <objc/runtime.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GUARD_BYTES = 64, GUARD = 0xC5, FRESH = 0xAA, CLASSES_MAX = 16 };
+
+void fake_misuse(const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    fputs("fake metal: misuse: ", stderr);
+    vfprintf(stderr, fmt, ap);
+    fputc('\n', stderr);
+    va_end(ap);
+    abort();
+}
+
+bool fake_has_fault(const char *name) {
+    const char *fault = getenv("FAKE_METAL_FAULT");
+    return fault && strcmp(fault, name) == 0;
+}
+
+NSError *fake_error(NSString *text) {
+    return [NSError errorWithDomain:@"FakeMetal"
+                               code:1
+                           userInfo:[NSDictionary dictionaryWithObject:text
+                                                                forKey:NSLocalizedDescriptionKey]];
+}
+
+// ---- the census ----
+
+static struct {
+    Class class;
+    long live_n;
+} census[CLASSES_MAX];
+
+static void print_census(void) {
+    long live_n = 0;
+    for (int i = 0; i < CLASSES_MAX; i++)
+        live_n += census[i].live_n;
+    fflush(stdout);
+    fprintf(stderr, "live objects %ld", live_n);
+    for (int i = 0; i < CLASSES_MAX; i++)
+        if (census[i].live_n != 0)
+            fprintf(stderr, ", %s %ld", class_getName(census[i].class), census[i].live_n);
+    fputc('\n', stderr);
+    if (live_n != 0) _Exit(97);
+}
+
+static void count(Class class, long change) {
+    int i = 0;
+    while (census[i].class && census[i].class != class)
+        i++;
+    if (i == 0 && !census[0].class) atexit(print_census);
+    census[i].class = class;
+    census[i].live_n += change;
+}
+
+/* What an object is after its last release: kept, so that a later message finds this class. */
+@interface FakeReleased : FakeObject
+@end
+
+@implementation FakeReleased
+- (id)retain {
+    fake_misuse("%s used after its release (retain)", released_as);
+}
+- (oneway void)release {
+    fake_misuse("%s used after its release (release)", released_as);
+}
+- (id)autorelease {
+    fake_misuse("%s used after its release (autorelease)", released_as);
+}
+- (NSMethodSignature *)methodSignatureForSelector:(SEL)selector {
+    fake_misuse("%s used after its release (%s)", released_as, sel_getName(selector));
+}
+@end
+
+@implementation FakeObject
+- (id)init {
+    self = [super init];
+    count([self class], 1);
+    return self;
+}
+- (void)drop {
+}
+- (oneway void)release {
+    if ([self retainCount] > 1) {
+        [super release];
+        return;
+    }
+    [self drop];
+    count([self class], -1);
+    released_as = class_getName([self class]);
+    object_setClass(self, [FakeReleased class]);
+}
+@end
+
+/* The names in the lines that begin with "kernel void ". */
+static NSArray *names_in(NSString *source) {
+    NSMutableArray *names = [NSMutableArray array];
+    const char *head = "\nkernel void ";
+    for (const char *at = [source UTF8String]; (at = strstr(at, head));) {
+        at += strlen(head);
+        NSUInteger length = strcspn(at, "( \n");
+        [names addObject:[[[NSString alloc] initWithBytes:at
+                                                   length:length
+                                                 encoding:NSUTF8StringEncoding] autorelease]];
+    }
+    return names;
+}
+
+// ---- device ----
+
+id<MTLDevice> MTLCreateSystemDefaultDevice(void) {
+    if (fake_has_fault("no-device")) return nil;
+    return [[FakeDevice alloc] init];
+}
+
+@implementation FakeDevice
+- (NSString *)name {
+    return @"Fake Metal (CPU)";
+}
+- (uint64_t)recommendedMaxWorkingSetSize {
+    return (uint64_t)1 << 31;
+}
+- (BOOL)hasUnifiedMemory {
+    return YES;
+}
+- (NSUInteger)maxBufferLength {
+    return (NSUInteger)1 << 30;
+}
+- (NSUInteger)maxThreadgroupMemoryLength {
+    return FAKE_GROUP_MEMORY_MAX;
+}
+- (id<MTLCommandQueue>)newCommandQueue {
+    if (fake_has_fault("no-queue")) return nil;
+    FakeQueue *q = [[FakeQueue alloc] init];
+    q->device = [self retain];
+    q->committed = [[NSMutableArray alloc] init];
+    return q;
+}
+- (id<MTLBuffer>)newBufferWithLength:(NSUInteger)length options:(MTLResourceOptions)options {
+    if (length == 0) fake_misuse("a buffer of no bytes");
+    if (options != MTLResourceStorageModeShared) fake_misuse("storage other than shared");
+    if (length > [self maxBufferLength] || fake_has_fault("no-buffer")) return nil;
+    FakeBuffer *b = [[FakeBuffer alloc] init];
+    b->device = [self retain];
+    b->length = length;
+    b->bytes = aligned_alloc(4096, (length + GUARD_BYTES + 4095) / 4096 * 4096);
+    if (!b->bytes) fake_misuse("this machine lacks memory for the double");
+    memset(b->bytes, FRESH, length); /* zeros are promised nowhere */
+    memset(b->bytes + length, GUARD, GUARD_BYTES);
+    return b;
+}
+- (id<MTLLibrary>)newLibraryWithSource:(NSString *)source
+                               options:(MTLCompileOptions *)options
+                                 error:(NSError **)error {
+    if (!source) fake_misuse("no source");
+    if (options) fake_misuse("compile options, which the double does not know");
+    NSString *text = nil;
+    if (fake_has_fault("msl-error"))
+        text = @"program_source:7:5: error: unknown type name 'flaot4'";
+    else if ([source rangeOfString:@"#include \""].length > 0)
+        text = @"program_source:1:10: error: a file of your own cannot be included";
+    else if (fake_has_fault("msl-warning")) /* comes with a library all the same */
+        *error = fake_error(@"program_source:9:9: warning: unused variable 'x'");
+    if (text) {
+        if (error) *error = fake_error(text);
+        return nil;
+    }
+    FakeLibrary *library = [[FakeLibrary alloc] init];
+    library->device = [self retain];
+    library->names = [names_in(source) retain];
+    return library;
+}
+- (id<MTLComputePipelineState>)newComputePipelineStateWithFunction:(id<MTLFunction>)function
+                                                             error:(NSError **)error {
+    if (!function) fake_misuse("a pipeline of no function");
+    if (fake_has_fault("pipeline-error")) {
+        if (error) *error = fake_error(@"Compiler encountered an internal error");
+        return nil;
+    }
+    FakePipeline *p = [[FakePipeline alloc] init];
+    p->kernel = ((FakeFunction *)function)->kernel;
+    return p;
+}
+@end
+
+// ---- library, pipeline, buffer, queue ----
+
+@implementation FakeLibrary
+- (void)drop {
+    [names release];
+    [device release];
+}
+- (NSArray *)functionNames {
+    return fake_has_fault("no-functions") ? [NSArray array] : names;
+}
+- (id<MTLFunction>)newFunctionWithName:(NSString *)name {
+    if (!name) fake_misuse("a function of no name");
+    if (![names containsObject:name]) return nil;
+    FakeFunction *f = [[FakeFunction alloc] init];
+    f->kernel = fake_kernel_named([name UTF8String]);
+    if (!f->kernel) fake_misuse("kernel %s is in the source, the double has none", [name UTF8String]);
+    return f;
+}
+@end
+
+@implementation FakeFunction
+@end
+
+@implementation FakePipeline
+- (NSUInteger)maxTotalThreadsPerThreadgroup {
+    const char *max = getenv("FAKE_METAL_GROUP_MAX");
+    return max ? (NSUInteger)strtoul(max, NULL, 10) : 1024;
+}
+- (NSUInteger)threadExecutionWidth {
+    return fake_has_fault("simd-width") ? 16 : 32;
+}
+- (NSUInteger)staticThreadgroupMemoryLength {
+    return 0;
+}
+@end
+
+@implementation FakeBuffer
+- (void *)contents {
+    return bytes;
+}
+- (void)checkGuard {
+    for (NSUInteger i = 0; i < GUARD_BYTES; i++)
+        if (bytes[length + i] != GUARD) fake_misuse("byte %lu behind a buffer was written", i);
+}
+- (void)drop {
+    [self checkGuard];
+    memset(bytes, FRESH, length);
+    free(bytes);
+    [device release];
+}
+@end
+
+@implementation FakeQueue
+- (id<MTLCommandBuffer>)commandBuffer {
+    if (fake_has_fault("no-commands")) return nil;
+    FakeCommandBuffer *c = [[[FakeCommandBuffer alloc] init] autorelease];
+    c->queue = [self retain];
+    c->dispatches = [[NSMutableArray alloc] init];
+    return c;
+}
+- (void)drop {
+    [committed release];
+    [device release];
+}
+@end
