@@ -94,15 +94,18 @@ int64_t gpu_kernel_group_max(const gpu_kernel *k) {
 /* What a device would answer with a crash, or with silence, is an error here. */
 static err_code check_sizes(const gpu_info *about, const gpu_dispatch *d, err *e) {
     const char *name = d->kernel->name;
-    for (size_t i = 0; i < 3; i++)
+    int64_t threads_n = 1;
+    for (size_t i = 0; i < 3; i++) {
         if (d->groups[i] < 1 || d->group[i] < 1 || d->groups[i] > INT32_MAX ||
-            d->group[i] > d->kernel->group_max_n)
+            d->group[i] > INT32_MAX)
             return err_set(e, E_LIMIT, name, "%lld groups of %lld threads in dimension %zu",
                            (long long)d->groups[i], (long long)d->group[i], i);
-    int64_t threads_n = d->group[0] * d->group[1] * d->group[2];
-    if (threads_n > d->kernel->group_max_n)
-        return err_set(e, E_LIMIT, name, "a group of %lld threads, this device takes %lld of it",
-                       (long long)threads_n, (long long)d->kernel->group_max_n);
+        threads_n *= d->group[i];
+        if (threads_n > d->kernel->group_max_n)
+            return err_set(e, E_LIMIT, name,
+                           "a group of %lld threads, this device takes %lld of it",
+                           (long long)threads_n, (long long)d->kernel->group_max_n);
+    }
     if (d->group_memory_bytes % 16 != 0)
         return err_set(e, E_RANGE, name, "group memory of %zu bytes, must be a multiple of 16",
                        d->group_memory_bytes);

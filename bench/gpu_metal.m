@@ -96,8 +96,8 @@ static id<MTLComputePipelineState> pipeline_new(metal_gpu *m, const char *name, 
 static err_code read_limits(metal_gpu *m, err *e) {
     NSArray *names = [m->library functionNames];
     if ([names count] == 0) return err_set(e, E_EXTERN, "metal", "the library has no kernel");
-    const char *name = [[names objectAtIndex:0] UTF8String];
-    id<MTLComputePipelineState> pipeline = pipeline_new(m, name, e);
+    NSString *first = [names objectAtIndex:0];
+    id<MTLComputePipelineState> pipeline = pipeline_new(m, [first UTF8String], e);
     if (!pipeline) return e->code;
     m->base.info.group_max_n = (int64_t)[pipeline maxTotalThreadsPerThreadgroup];
     [pipeline release];

@@ -163,7 +163,7 @@ id<MTLDevice> MTLCreateSystemDefaultDevice(void) {
     NSString *text = nil;
     if (fake_has_fault("msl-error"))
         text = @"program_source:7:5: error: unknown type name 'flaot4'";
-    else if ([source rangeOfString:@"#include \""].length > 0)
+    else if ([source rangeOfString:@"\n#include \""].length > 0)
         text = @"program_source:1:10: error: a file of your own cannot be included";
     else if (fake_has_fault("msl-warning")) /* comes with a library all the same */
         *error = fake_error(@"program_source:9:9: warning: unused variable 'x'");
