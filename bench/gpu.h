@@ -2,7 +2,7 @@
  *
  * One backend is compiled in for each of: Metal (gpu_metal.m), the CPU (gpu_cpu.c: the same
  * kernels, one fiber a GPU thread), CUDA (gpu_cuda.cu, where it is built). All run the kernels of
- * kernels.metal, whose comments say what each takes. One thread uses a gpu at a time. */
+ * kernels.metal; kernels.h says what each takes. One thread uses a gpu at a time. */
 #ifndef RATECAST_BENCH_GPU_H
 #define RATECAST_BENCH_GPU_H
 
@@ -25,9 +25,9 @@ typedef struct gpu_info {
     int64_t simd_width, group_max_n, group_memory_max_bytes;
 } gpu_info;
 
-/* `backend` NULL: the best that is compiled in and has a device. E_USAGE: no such backend;
- * E_EXTERN: no device, kernels that do not compile, a SIMD width other than 32. Free with
- * gpu_close. */
+/* `backend` NULL: the best that is compiled in and has a device, never a simulated one. E_USAGE: no
+ * such backend; E_EXTERN: no device, kernels that do not compile, a SIMD width other than 32. Free
+ * with gpu_close. */
 MUST_USE err_code gpu_open(const char *backend, gpu **out, err *e);
 void gpu_close(gpu *g);
 const gpu_info *gpu_about(const gpu *g);
@@ -64,7 +64,8 @@ typedef struct gpu_time {
     double wall_s; /* submitted until complete */
 } gpu_time;
 
-/* Runs n dispatches in order, in one command buffer, and waits. E_EXTERN: the device failed. */
+/* Runs n dispatches in order, each after the one before, in one command buffer, and waits.
+ * E_EXTERN: the device failed, or a dispatch that it could not run (nothing was run then). */
 MUST_USE err_code gpu_run(gpu *g, const gpu_dispatch *d, size_t n, gpu_time *out, err *e);
 
 #endif

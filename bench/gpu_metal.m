@@ -25,8 +25,11 @@ static const char DOUBLE_NAME[] = "Fake Metal (CPU)";
 _Static_assert(GPU_ARGS_MAX_BYTES <= 4096, "setBytes takes 4 KiB at most");
 _Static_assert(GPU_BUFFERS_MAX < 31, "31 buffer slots, one is of the arguments");
 
+typedef struct metal_kernel metal_kernel;
+
 typedef struct metal_gpu {
     gpu base;
+    metal_kernel *kernels; /* made so far */
     id<MTLDevice> device;
     id<MTLCommandQueue> queue;
     id<MTLLibrary> library;
@@ -38,10 +41,12 @@ typedef struct metal_buffer {
     id<MTLBuffer> buffer;
 } metal_buffer;
 
-typedef struct metal_kernel {
+struct metal_kernel {
     gpu_kernel base;
+    metal_kernel *next;
     id<MTLComputePipelineState> pipeline;
-} metal_kernel;
+    char name[64];
+};
 
 /* The text lives as long as the autorelease pool around it. */
 static const char *reason(NSError *error) {
@@ -51,6 +56,11 @@ static const char *reason(NSError *error) {
 
 static void metal_close(gpu *g) {
     metal_gpu *m = (metal_gpu *)g;
+    for (metal_kernel *k = m->kernels, *next; k; k = next) {
+        next = k->next;
+        [k->pipeline release];
+        free(k);
+    }
     [m->library release];
     [m->queue release];
     [m->device release];
@@ -75,8 +85,8 @@ static id<MTLComputePipelineState> pipeline_new(metal_gpu *m, const char *name, 
         return nil;
     }
     NSError *error = nil;
-    id<MTLComputePipelineState> pipeline =
-        [m->device newComputePipelineStateWithFunction:function error:&error];
+    id<MTLComputePipelineState> pipeline = [m->device newComputePipelineStateWithFunction:function
+                                                                                    error:&error];
     [function release];
     if (!pipeline) {
         err_set(e, E_EXTERN, name, "no pipeline: %s", reason(error));
@@ -169,28 +179,36 @@ static void metal_buffer_free(gpu_buffer *b) {
     free(mb);
 }
 
-static gpu_kernel *metal_kernel_new(gpu *g, const char *name, err *e) {
+static metal_kernel *kernel_new(metal_gpu *m, const char *name, err *e) {
     metal_kernel *k = calloc(1, sizeof *k);
     if (!k) {
         err_set(e, E_NOMEM, "metal", "out of memory");
         return NULL;
     }
     NSAutoreleasePool *pool = [[NSAutoreleasePool alloc] init];
-    k->pipeline = pipeline_new((metal_gpu *)g, name, e);
+    k->pipeline = pipeline_new(m, name, e);
     [pool release];
     if (!k->pipeline) {
         free(k);
         return NULL;
     }
-    k->base.group_max_n = (int64_t)[k->pipeline maxTotalThreadsPerThreadgroup];
-    k->base.group_memory_bytes = (int64_t)[k->pipeline staticThreadgroupMemoryLength];
-    return &k->base;
+    snprintf(k->name, sizeof k->name, "%s", name);
+    k->base = (gpu_kernel){
+        .name = k->name,
+        .group_max = (int64_t)[k->pipeline maxTotalThreadsPerThreadgroup],
+        .group_memory_bytes = (int64_t)[k->pipeline staticThreadgroupMemoryLength],
+    };
+    k->next = m->kernels;
+    m->kernels = k;
+    return k;
 }
 
-static void metal_kernel_free(gpu_kernel *k) {
-    metal_kernel *mk = (metal_kernel *)k;
-    [mk->pipeline release];
-    free(mk);
+static const gpu_kernel *metal_kernel_named(gpu *g, const char *name, err *e) {
+    metal_gpu *m = (metal_gpu *)g;
+    metal_kernel *k = m->kernels;
+    while (k && strcmp(k->name, name) != 0) k = k->next;
+    if (!k) k = kernel_new(m, name, e);
+    return k ? &k->base : NULL;
 }
 
 static MTLSize size_of(const int64_t n[3]) {
@@ -201,8 +219,7 @@ static void encode(id<MTLComputeCommandEncoder> encoder, const gpu_dispatch *d) 
     [encoder setComputePipelineState:((const metal_kernel *)d->kernel)->pipeline];
     for (size_t i = 0; i < d->buffers_n; i++)
         [encoder setBuffer:((metal_buffer *)d->buffers[i])->buffer offset:d->offsets[i] atIndex:i];
-    if (d->args_bytes > 0)
-        [encoder setBytes:d->args length:d->args_bytes atIndex:d->buffers_n];
+    if (d->args_bytes > 0) [encoder setBytes:d->args length:d->args_bytes atIndex:d->buffers_n];
     if (d->group_memory_bytes > 0)
         [encoder setThreadgroupMemoryLength:d->group_memory_bytes atIndex:0];
     [encoder dispatchThreadgroups:size_of(d->groups) threadsPerThreadgroup:size_of(d->group)];
@@ -225,8 +242,7 @@ static err_code run_commands(metal_gpu *m, const gpu_dispatch *d, size_t n, gpu_
     id<MTLCommandBuffer> commands = [m->queue commandBuffer];
     id<MTLComputeCommandEncoder> encoder = [commands computeCommandEncoder];
     if (!encoder) return err_set(e, E_EXTERN, "metal", "no command buffer or encoder");
-    for (size_t i = 0; i < n; i++)
-        encode(encoder, &d[i]);
+    for (size_t i = 0; i < n; i++) encode(encoder, &d[i]);
     [encoder endEncoding];
     double submitted_s = now_s();
     [commands commit];
@@ -252,7 +268,6 @@ const gpu_backend GPU_METAL = {
     .close = metal_close,
     .buffer_new = metal_buffer_new,
     .buffer_free = metal_buffer_free,
-    .kernel_new = metal_kernel_new,
-    .kernel_free = metal_kernel_free,
+    .kernel_named = metal_kernel_named,
     .run = metal_run,
 };

@@ -1,5 +1,6 @@
-/* Command buffers and encoders of the double. A committed command buffer runs when somebody waits for it, not before:
- * who does not wait finds nothing done. Until then its queue keeps it, which the census shows. */
+/* Command buffers and encoders of the double. A committed command buffer runs when somebody waits
+ * for it, not before: who does not wait finds nothing done. Until then its queue keeps it, which
+ * the census shows. */
 #import "fake_metal.h"
 
 #include <string.h>
@@ -27,14 +28,16 @@ typedef struct {
 - (void)run {
     for (int i = 0; i < FAKE_SLOTS; i++) {
         slot *s = &slots[i];
-        launch.slots[i] = s->bytes ? [s->bytes mutableBytes]
-                          : s->buffer ? s->buffer->bytes + s->offset : NULL;
-        launch.slot_bytes[i] = s->bytes ? [s->bytes length]
-                               : s->buffer ? s->buffer->length - s->offset : 0;
+        launch.slots[i] = s->bytes    ? [s->bytes mutableBytes]
+                          : s->buffer ? s->buffer->bytes + s->offset
+                                      : NULL;
+        launch.slot_bytes[i] = s->bytes    ? [s->bytes length]
+                               : s->buffer ? s->buffer->length - s->offset
+                                           : 0;
     }
-    pipeline->kernel->run(pipeline->kernel, &launch);
-    for (int i = 0; i < FAKE_SLOTS; i++)
-        [slots[i].buffer checkGuard];
+    const fake_kernel *k = pipeline->signature.kernel;
+    k->run(k, &launch);
+    for (int i = 0; i < FAKE_SLOTS; i++) [slots[i].buffer checkGuard];
 }
 - (void)drop {
     for (int i = 0; i < FAKE_SLOTS; i++) {
@@ -99,16 +102,17 @@ typedef struct {
 - (void)checkDispatch:(MTLSize)groups threads:(MTLSize)threads {
     [self mustBeOpen:"dispatchThreadgroups"];
     if (!pipeline) fake_misuse("dispatch without a pipeline");
-    const fake_kernel *k = pipeline->kernel;
+    fake_signature takes = pipeline->signature;
+    const fake_kernel *k = takes.kernel;
     if (groups.width * groups.height * groups.depth == 0) fake_misuse("%s: an empty grid", k->name);
     NSUInteger threads_n = threads.width * threads.height * threads.depth;
     if (threads_n == 0) fake_misuse("%s: an empty group", k->name);
     if (threads_n > [pipeline maxTotalThreadsPerThreadgroup])
         fake_misuse("%s: a group of %lu threads, over its pipeline's limit", k->name, threads_n);
     for (unsigned i = 0; i < FAKE_SLOTS; i++)
-        if (k->slots >> i & 1 && !slots[i].buffer && !slots[i].bytes)
+        if (takes.slots >> i & 1 && !slots[i].buffer && !slots[i].bytes)
             fake_misuse("%s: nothing is bound at buffer index %u", k->name, i);
-    if (k->takes_group_memory && group_memory_bytes == 0)
+    if (takes.takes_group_memory && group_memory_bytes == 0)
         fake_misuse("%s: its threadgroup memory has no length", k->name);
 }
 - (void)dispatchThreadgroups:(MTLSize)groups threadsPerThreadgroup:(MTLSize)threads {

@@ -7,17 +7,16 @@
 enum { FAKE_SLOTS = 31 }; /* buffer arguments that an encoder holds, as documented */
 
 typedef struct fake_launch {
-    void *slots[FAKE_SLOTS];         /* buffers, at their offsets, and copied bytes */
-    size_t slot_bytes[FAKE_SLOTS];   /* from there on */
-    size_t group_memory_bytes;       /* of threadgroup memory 0 */
-    size_t groups[3], group[3];      /* thread groups, threads of a group */
+    void *slots[FAKE_SLOTS];       /* buffers, at their offsets, and copied bytes */
+    size_t slot_bytes[FAKE_SLOTS]; /* from there on */
+    size_t group_memory_bytes;     /* of threadgroup memory 0 */
+    size_t groups[3], group[3];    /* thread groups, threads of a group */
 } fake_launch;
 
 typedef struct fake_kernel {
     const char *name;
-    unsigned slots;        /* bit i: it has an argument at buffer index i */
-    int takes_group_memory; /* it has an argument at threadgroup index 0 */
     void (*run)(const struct fake_kernel *k, const fake_launch *l);
+    const void *own; /* run's */
 } fake_kernel;
 
 /* NULL: no such kernel. */

@@ -1,9 +1,10 @@
-/* The double of Metal: the classes behind tests/metal/Metal/Metal.h. It does what the documentation promises and no
- * more; where that calls a use wrong, it aborts with a line on stderr. Its GPU is the CPU and so is its clock.
+/* The double of Metal: the classes behind tests/metal/Metal/Metal.h. It does what the documentation
+ * promises and no more; where that calls a use wrong, it aborts with a line on stderr. Its GPU is
+ * the CPU and so is its clock.
  *
- * Environment: FAKE_METAL_FAULT names one failure to act out (no-device, no-queue, msl-error, msl-warning,
- * no-functions, pipeline-error, no-buffer, no-commands, no-encoder, gpu-error, no-times, simd-width);
- * FAKE_METAL_GROUP_MAX is the pipelines' maxTotalThreadsPerThreadgroup. */
+ * Environment: FAKE_METAL_FAULT names one failure to act out (no-device, no-queue, msl-error,
+ * msl-warning, no-functions, pipeline-error, no-buffer, no-commands, no-encoder, gpu-error,
+ * no-times, simd-width); FAKE_METAL_GROUP_MAX is the pipelines' maxTotalThreadsPerThreadgroup. */
 #ifndef RATECAST_TESTS_FAKE_METAL_H
 #define RATECAST_TESTS_FAKE_METAL_H
 
@@ -17,8 +18,8 @@ void fake_misuse(const char *fmt, ...) __attribute__((noreturn, format(printf, 1
 bool fake_has_fault(const char *name);
 NSError *fake_error(NSString *text);
 
-/* Counted while it lives; whoever messages it afterwards is told so by abort. The counts are printed at exit, which
- * fails when one is not zero. */
+/* Counted while it lives; whoever messages it afterwards is told so by abort. The counts are
+ * printed at exit, which fails when one is not zero. */
 @interface FakeObject : NSObject {
     const char *released_as;
 }
@@ -28,21 +29,29 @@ NSError *fake_error(NSString *text);
 @interface FakeDevice : FakeObject <MTLDevice>
 @end
 
+/* What a kernel takes, by the attributes in its source. */
+typedef struct fake_signature {
+    const fake_kernel *kernel;
+    unsigned slots;          /* bit i: it has an argument at buffer index i */
+    bool takes_group_memory; /* it has an argument at threadgroup index 0 */
+} fake_signature;
+
 @interface FakeFunction : FakeObject <MTLFunction> {
   @public
-    const fake_kernel *kernel;
+    fake_signature signature;
 }
 @end
 
 @interface FakePipeline : FakeObject <MTLComputePipelineState> {
   @public
-    const fake_kernel *kernel;
+    fake_signature signature;
 }
 @end
 
 @interface FakeLibrary : FakeObject <MTLLibrary> {
   @public
     FakeDevice *device;
+    NSString *text;
     NSArray *names;
 }
 @end

@@ -39,8 +39,7 @@ static struct {
 
 static void print_census(void) {
     long live_n = 0;
-    for (int i = 0; i < CLASSES_MAX; i++)
-        live_n += census[i].live_n;
+    for (int i = 0; i < CLASSES_MAX; i++) live_n += census[i].live_n;
     fflush(stdout);
     fprintf(stderr, "live objects %ld", live_n);
     for (int i = 0; i < CLASSES_MAX; i++)
@@ -52,8 +51,7 @@ static void print_census(void) {
 
 static void count(Class class, long change) {
     int i = 0;
-    while (census[i].class && census[i].class != class)
-        i++;
+    while (census[i].class && census[i].class != class) i++;
     if (i == 0 && !census[0].class) atexit(print_census);
     census[i].class = class;
     census[i].live_n += change;
@@ -112,6 +110,24 @@ static NSArray *names_in(NSString *source) {
     return names;
 }
 
+/* Attributes count wherever they stand between a kernel's name and its body; the kernels of the
+ * product mark threadgroup memory by a macro. */
+static fake_signature signature_of(NSString *name, NSString *source) {
+    fake_signature s = {.kernel = fake_kernel_named([name UTF8String])};
+    if (!s.kernel)
+        fake_misuse("kernel %s is in the source, but not in the double", [name UTF8String]);
+    const char *head = [[NSString stringWithFormat:@"\nkernel void %@(", name] UTF8String];
+    const char *begin = strstr([source UTF8String], head);
+    if (!begin) fake_misuse("kernel %s has no list of arguments", [name UTF8String]);
+    const char *end = begin + strcspn(begin, "{");
+    for (const char *at = begin; (at = strstr(at, "[[buffer(")) && at < end; at++)
+        s.slots |= 1U << strtoul(at + strlen("[[buffer("), NULL, 10);
+    const char *own = strstr(begin, "[[threadgroup(0)]]"),
+               *macro = strstr(begin, "GROUP_MEMORY(0)");
+    s.takes_group_memory = (own && own < end) || (macro && macro < end);
+    return s;
+}
+
 // ---- device ----
 
 id<MTLDevice> MTLCreateSystemDefaultDevice(void) {
@@ -160,19 +176,20 @@ id<MTLDevice> MTLCreateSystemDefaultDevice(void) {
                                  error:(NSError **)error {
     if (!source) fake_misuse("no source");
     if (options) fake_misuse("compile options, which the double does not know");
-    NSString *text = nil;
+    NSString *wrong = nil;
     if (fake_has_fault("msl-error"))
-        text = @"program_source:7:5: error: unknown type name 'flaot4'";
+        wrong = @"program_source:7:5: error: unknown type name 'flaot4'";
     else if ([source rangeOfString:@"\n#include \""].length > 0)
-        text = @"program_source:1:10: error: a file of your own cannot be included";
+        wrong = @"program_source:1:10: error: a file of your own cannot be included";
     else if (fake_has_fault("msl-warning")) /* comes with a library all the same */
         *error = fake_error(@"program_source:9:9: warning: unused variable 'x'");
-    if (text) {
-        if (error) *error = fake_error(text);
+    if (wrong) {
+        if (error) *error = fake_error(wrong);
         return nil;
     }
     FakeLibrary *library = [[FakeLibrary alloc] init];
     library->device = [self retain];
+    library->text = [source copy];
     library->names = [names_in(source) retain];
     return library;
 }
@@ -184,7 +201,7 @@ id<MTLDevice> MTLCreateSystemDefaultDevice(void) {
         return nil;
     }
     FakePipeline *p = [[FakePipeline alloc] init];
-    p->kernel = ((FakeFunction *)function)->kernel;
+    p->signature = ((FakeFunction *)function)->signature;
     return p;
 }
 @end
@@ -194,6 +211,7 @@ id<MTLDevice> MTLCreateSystemDefaultDevice(void) {
 @implementation FakeLibrary
 - (void)drop {
     [names release];
+    [text release];
     [device release];
 }
 - (NSArray *)functionNames {
@@ -203,8 +221,7 @@ id<MTLDevice> MTLCreateSystemDefaultDevice(void) {
     if (!name) fake_misuse("a function of no name");
     if (![names containsObject:name]) return nil;
     FakeFunction *f = [[FakeFunction alloc] init];
-    f->kernel = fake_kernel_named([name UTF8String]);
-    if (!f->kernel) fake_misuse("kernel %s is in the source, the double has none", [name UTF8String]);
+    f->signature = signature_of(name, text);
     return f;
 }
 @end

@@ -1,5 +1,6 @@
-/* The double of Metal, used wrong on purpose: one misuse a run, named by the argument; the double has to abort. With
- * "none" the same set-up is used right, so that no misuse passes for want of anything else. */
+/* The double of Metal, used wrong on purpose: one misuse a run, named by the argument; the double
+ * has to abort. With "none" the same set-up is used right, so that no misuse passes for want of
+ * anything else. */
 #import <Metal/Metal.h>
 
 #include <stdio.h>
@@ -17,9 +18,17 @@ typedef struct {
 static const MTLSize ONE = {1, 1, 1};
 static const unsigned ARGS[2048] = {0, 1};
 
-static id<MTLComputePipelineState> pipeline(id<MTLDevice> device, id<MTLLibrary> library, NSString *name) {
+/* Only the attributes count: the double runs tiny_kernels.c. */
+static NSString *const SOURCE =
+    @"\nkernel void tiny_add(device uint *out [[buffer(0)]], constant uint *args [[buffer(1)]]) {}"
+    @"\nkernel void tiny_group_sum(device uint *out [[buffer(0)]], device uint *in [[buffer(1)]],"
+    @" threadgroup uint *memory [[threadgroup(0)]]) {}\n";
+
+static id<MTLComputePipelineState> pipeline(id<MTLDevice> device, id<MTLLibrary> library,
+                                            NSString *name) {
     id<MTLFunction> function = [library newFunctionWithName:name];
-    id<MTLComputePipelineState> p = [device newComputePipelineStateWithFunction:function error:NULL];
+    id<MTLComputePipelineState> p = [device newComputePipelineStateWithFunction:function
+                                                                          error:NULL];
     [function release];
     return p;
 }
@@ -28,9 +37,7 @@ static setup set_up(void) {
     setup s = {.device = MTLCreateSystemDefaultDevice()};
     s.queue = [s.device newCommandQueue];
     s.buffer = [s.device newBufferWithLength:64 options:MTLResourceStorageModeShared];
-    id<MTLLibrary> library = [s.device newLibraryWithSource:@"\nkernel void tiny_add(\nkernel void tiny_group_sum("
-                                                    options:nil
-                                                      error:NULL];
+    id<MTLLibrary> library = [s.device newLibraryWithSource:SOURCE options:nil error:NULL];
     s.add = pipeline(s.device, library, @"tiny_add");
     s.sum = pipeline(s.device, library, @"tiny_group_sum");
     [library release];
@@ -61,16 +68,20 @@ static void misuse_of_encoder(setup *s, const char *name) {
     MTLSize none = {0, 1, 1}, many = {1025, 1, 1};
     id<MTLComputeCommandEncoder> encoder = s->encoder;
     if (strcmp(name, "unbound-buffer") == 0) [encoder setBuffer:nil offset:0 atIndex:0];
-    if (strcmp(name, "empty-grid") == 0) [encoder dispatchThreadgroups:none threadsPerThreadgroup:ONE];
-    if (strcmp(name, "empty-group") == 0) [encoder dispatchThreadgroups:ONE threadsPerThreadgroup:none];
-    if (strcmp(name, "large-group") == 0) [encoder dispatchThreadgroups:ONE threadsPerThreadgroup:many];
+    if (strcmp(name, "empty-grid") == 0)
+        [encoder dispatchThreadgroups:none threadsPerThreadgroup:ONE];
+    if (strcmp(name, "empty-group") == 0)
+        [encoder dispatchThreadgroups:ONE threadsPerThreadgroup:none];
+    if (strcmp(name, "large-group") == 0)
+        [encoder dispatchThreadgroups:ONE threadsPerThreadgroup:many];
     if (strcmp(name, "long-bytes") == 0) [encoder setBytes:ARGS length:4100 atIndex:1];
     if (strcmp(name, "no-bytes") == 0) [encoder setBytes:ARGS length:0 atIndex:1];
     if (strcmp(name, "buffer-index") == 0) [encoder setBuffer:s->buffer offset:0 atIndex:31];
     if (strcmp(name, "buffer-offset") == 0) [encoder setBuffer:s->buffer offset:64 atIndex:0];
     if (strcmp(name, "odd-offset") == 0) [encoder setBuffer:s->buffer offset:6 atIndex:0];
     if (strcmp(name, "odd-group-memory") == 0) [encoder setThreadgroupMemoryLength:24 atIndex:0];
-    if (strcmp(name, "large-group-memory") == 0) [encoder setThreadgroupMemoryLength:32784 atIndex:0];
+    if (strcmp(name, "large-group-memory") == 0)
+        [encoder setThreadgroupMemoryLength:32784 atIndex:0];
     if (strcmp(name, "no-group-memory") == 0) [encoder setComputePipelineState:s->sum];
     if (strcmp(name, "open-encoder") == 0) [s->commands commit];
     if (strcmp(name, "second-encoder") == 0) [s->commands computeCommandEncoder];

@@ -30,8 +30,8 @@ is "every failure of the double is listed" diff "$T/acted" "$T/listed"
 
 FAKE_METAL_GROUP_MAX=16 "$T/host_run" step 2>"$T/err"
 code=$?
-is "a pipeline's own limit: exit 2" test $code -eq 2
-is "a pipeline's own limit: says so" grep -qF "code 6: tiny_overrun: a group of 32 threads, this device takes 16 of it" "$T/err"
+is "a pipeline's own limit: exit 4" test $code -eq 4
+is "a pipeline's own limit: says so" grep -qF "code 9: tiny_overrun: more threads in a group than the kernel can have" "$T/err"
 
 # ---- misuses ----
 

@@ -1,14 +1,17 @@
-/* The part of Apple's Metal that bench/gpu_metal.m uses, for Foundation of GNUstep: protocols written from what the API's
- * documentation says of these methods, none more. tests/metal/selectors.tsv is the reviewed table of them; a test
- * compares the two. fake_metal.m implements them. */
+/* The part of Apple's Metal that bench/gpu_metal.m uses, for Foundation of GNUstep: protocols
+ * written from what the API's documentation says of these methods, none more.
+ * tests/metal/selectors.tsv is the reviewed table of them; a test compares the two. fake_metal.m
+ * implements them. */
 #ifndef RATECAST_TESTS_METAL_H
 #define RATECAST_TESTS_METAL_H
 
 #import <Foundation/Foundation.h>
 
 @class MTLCompileOptions;
-@protocol MTLBuffer, MTLCommandQueue, MTLCommandBuffer, MTLComputeCommandEncoder;
-@protocol MTLComputePipelineState, MTLFunction, MTLLibrary;
+@protocol MTLBuffer
+, MTLCommandQueue, MTLCommandBuffer, MTLComputeCommandEncoder;
+@protocol MTLComputePipelineState
+, MTLFunction, MTLLibrary;
 
 typedef double CFTimeInterval; /* of CoreFoundation; GNUstep has none */
 
