@@ -48,7 +48,9 @@ struct metal_kernel {
     char name[64];
 };
 
-/* The text lives as long as the autorelease pool around it. */
+/* Every function of the backend has an autorelease pool of its own: its caller is C and has none.
+ *
+ * The text lives as long as the autorelease pool around it. */
 static const char *reason(NSError *error) {
     const char *text = [[error localizedDescription] UTF8String];
     return text ? text : "Metal gave no reason";
@@ -56,6 +58,7 @@ static const char *reason(NSError *error) {
 
 static void metal_close(gpu *g) {
     metal_gpu *m = (metal_gpu *)g;
+    NSAutoreleasePool *pool = [[NSAutoreleasePool alloc] init];
     for (metal_kernel *k = m->kernels, *next; k; k = next) {
         next = k->next;
         [k->pipeline release];
@@ -64,6 +67,7 @@ static void metal_close(gpu *g) {
     [m->library release];
     [m->queue release];
     [m->device release];
+    [pool release];
     free(m);
 }
 
@@ -162,7 +166,9 @@ static gpu_buffer *metal_buffer_new(gpu *g, size_t bytes, err *e) {
         err_set(e, E_NOMEM, "metal", "out of memory");
         return NULL;
     }
+    NSAutoreleasePool *pool = [[NSAutoreleasePool alloc] init];
     b->buffer = [m->device newBufferWithLength:bytes options:MTLResourceStorageModeShared];
+    [pool release];
     if (!b->buffer) {
         err_set(e, E_LIMIT, "metal", "no buffer of %zu bytes", bytes);
         free(b);
@@ -175,7 +181,9 @@ static gpu_buffer *metal_buffer_new(gpu *g, size_t bytes, err *e) {
 
 static void metal_buffer_free(gpu_buffer *b) {
     metal_buffer *mb = (metal_buffer *)b;
+    NSAutoreleasePool *pool = [[NSAutoreleasePool alloc] init];
     [mb->buffer release];
+    [pool release];
     free(mb);
 }
 

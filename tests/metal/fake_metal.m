@@ -96,6 +96,18 @@ static void count(Class class, long change) {
 }
 @end
 
+/* Any call of Metal may leave objects of its own to the autorelease pool; this one counts whether
+ * there is a pool, and whether somebody empties it. */
+@interface FakeTemporary : FakeObject
+@end
+
+@implementation FakeTemporary
+@end
+
+static void leave_temporary(void) {
+    [[[FakeTemporary alloc] init] autorelease];
+}
+
 /* The names in the lines that begin with "kernel void ". */
 static NSArray *names_in(NSString *source) {
     NSMutableArray *names = [NSMutableArray array];
@@ -132,11 +144,13 @@ static fake_signature signature_of(NSString *name, NSString *source) {
 
 id<MTLDevice> MTLCreateSystemDefaultDevice(void) {
     if (fake_has_fault("no-device")) return nil;
+    leave_temporary();
     return [[FakeDevice alloc] init];
 }
 
 @implementation FakeDevice
 - (NSString *)name {
+    leave_temporary();
     return @"Fake Metal (CPU)";
 }
 - (uint64_t)recommendedMaxWorkingSetSize {
@@ -152,6 +166,7 @@ id<MTLDevice> MTLCreateSystemDefaultDevice(void) {
     return FAKE_GROUP_MEMORY_MAX;
 }
 - (id<MTLCommandQueue>)newCommandQueue {
+    leave_temporary();
     if (fake_has_fault("no-queue")) return nil;
     FakeQueue *q = [[FakeQueue alloc] init];
     q->device = [self retain];
@@ -159,6 +174,7 @@ id<MTLDevice> MTLCreateSystemDefaultDevice(void) {
     return q;
 }
 - (id<MTLBuffer>)newBufferWithLength:(NSUInteger)length options:(MTLResourceOptions)options {
+    leave_temporary();
     if (length == 0) fake_misuse("a buffer of no bytes");
     if (options != MTLResourceStorageModeShared) fake_misuse("storage other than shared");
     if (length > [self maxBufferLength] || fake_has_fault("no-buffer")) return nil;
@@ -210,14 +226,17 @@ id<MTLDevice> MTLCreateSystemDefaultDevice(void) {
 
 @implementation FakeLibrary
 - (void)drop {
+    leave_temporary();
     [names release];
     [text release];
     [device release];
 }
 - (NSArray *)functionNames {
+    leave_temporary();
     return fake_has_fault("no-functions") ? [NSArray array] : names;
 }
 - (id<MTLFunction>)newFunctionWithName:(NSString *)name {
+    leave_temporary();
     if (!name) fake_misuse("a function of no name");
     if (![names containsObject:name]) return nil;
     FakeFunction *f = [[FakeFunction alloc] init];
@@ -251,6 +270,7 @@ id<MTLDevice> MTLCreateSystemDefaultDevice(void) {
         if (bytes[length + i] != GUARD) fake_misuse("byte %lu behind a buffer was written", i);
 }
 - (void)drop {
+    leave_temporary();
     [self checkGuard];
     memset(bytes, FRESH, length);
     free(bytes);
@@ -260,6 +280,7 @@ id<MTLDevice> MTLCreateSystemDefaultDevice(void) {
 
 @implementation FakeQueue
 - (id<MTLCommandBuffer>)commandBuffer {
+    leave_temporary();
     if (fake_has_fault("no-commands")) return nil;
     FakeCommandBuffer *c = [[[FakeCommandBuffer alloc] init] autorelease];
     c->queue = [self retain];
