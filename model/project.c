@@ -75,6 +75,11 @@ static void note_gaps(const arm_result *r, const workload *w, arena *mem, note_l
                                  "llama.cpp's default)",
                                  (long long)p->n_ubatch));
     }
+    if (r->arm->card->simulated_device)
+        note(l, arena_printf(mem,
+                             "card %s was timed on a simulated device, which was allowed: its "
+                             "times, and all that follows from them, describe no machine",
+                             r->arm->card->id));
     if (r->arm->engine == ENGINE_GENERAL)
         note(l, "time outside the device (sampling, scheduling, HTTP) is not priced: counted as 0");
     else if (!r->arm->card->fitted_host.known)
@@ -279,6 +284,16 @@ err_code project_record(const projection *p, size_t arm_i, span_list *device, er
         assert(again.wall_ns == r->sim.wall_ns); /* an engine is a function of its input */
     arena_free(scratch);
     return e->code;
+}
+
+bool projection_simulated(const projection *p) {
+    bool any = false;
+    for (size_t i = 0; i < p->arms_n; i++) {
+        const assumption *gain = arm_assumes(p->arms[i].arm, TERM_DECODE_GAIN_CARD);
+        any |= p->arms[i].arm->card->simulated_device;
+        any |= gain && gain->gain_card->simulated_device;
+    }
+    return any;
 }
 
 prov projection_prov(const projection *p) {

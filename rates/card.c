@@ -19,8 +19,8 @@ static const double BYTES_MAX = 9007199254740992.0;
     "weights_bytes "                                                                               \
     "weights_host_bytes overhead_bytes layers full_attention_layers kv_heads head_dim "            \
     "kv_element_bytes "                                                                            \
-    "recurrent_state_bytes field_provenance engine hardware host host_terms claim_only prefill "   \
-    "decode"
+    "recurrent_state_bytes field_provenance engine hardware host host_terms claim_only "           \
+    "simulated_device prefill decode"
 static const char *const METHODS[] = {"engine", "probe", "roofline", "import", NULL};
 const char *const KV_LAYOUT_NAMES[] = {NULL, "split", "unified", NULL};
 /* A child states these itself; everything else it lacks comes from the card that it extends. */
@@ -269,6 +269,8 @@ static void read_card(jr root, card *c) {
     c->prov = (prov)jr_enum(root, "provenance", PROV_NAMES);
     c->source = jr_str(root, "source");
     c->claim_only = jr_bool_or(root, "claim_only", false);
+    /* a child cannot take its parent's word back */
+    c->simulated_device |= jr_bool_or(root, "simulated_device", false);
     if (!jr_ok(root)) return;
     read_model(root, c);
     read_engine_and_machine(root, c);
@@ -337,6 +339,7 @@ static err_code load_tree(card_library *lib, const file_bytes *f, const chain *u
         if (jr_ok(root) && file_read(path, mem, &pf, e) == OK &&
             load_tree(lib, &pf, &here, mem, &pdoc, parent, e) == OK)
             inherit(doc->root, pdoc.root);
+        if (parent) c->simulated_device = parent->simulated_device;
         jr_free(&pdoc);
     }
     if (jr_ok(root)) read_card(root, c);
@@ -460,6 +463,15 @@ err_code card_find(card_library *lib, const char *ref, const char *base_dir, are
         if (!path) return err_set(e, E_LIMIT, ref, "does not fit the memory budget");
     }
     return card_load(lib, path, mem, out, e);
+}
+
+err_code card_usable(const card_library *lib, const card *c, err *e) {
+    if (!c->simulated_device || lib->allow_simulated) return OK;
+    return err_set(e, E_REFUSED, c->path,
+                   "card \"%s\" was timed on a simulated device (%s): its times are those of the "
+                   "simulation and say nothing of any machine; --allow-simulated-device takes it "
+                   "all the same (project, fit, validate)",
+                   c->id, c->hardware.chip);
 }
 
 err_code card_list(card_library *lib, arena *mem, card_entry **out, size_t *n, err *e) {

@@ -104,7 +104,8 @@ typedef struct card {
     } hardware;
     int64_t host_threads_n;
     host_terms fitted_host;
-    bool claim_only; /* no measurement behind it: refused outside scenarios/published/ */
+    bool claim_only;       /* no measurement behind it: refused outside scenarios/published/ */
+    bool simulated_device; /* timed on a GPU that is none, or taken over from such a card */
     const prefill_point *prefill;
     size_t prefill_n;
     const decode_point *decode;
@@ -116,6 +117,7 @@ typedef struct card {
 typedef struct card_library {
     const char *dirs[4];
     size_t n;
+    bool allow_simulated; /* card_usable lets cards of a simulated device through */
     bool scanned;
     const char **paths, **ids; /* ids[i] NULL: a file that is no rate card */
     size_t files_n;
@@ -131,6 +133,10 @@ MUST_USE err_code card_load(card_library *lib, const char *path, arena *mem, con
 /* The same from bytes already read (fuzzing, stdin). */
 MUST_USE err_code card_parse(card_library *lib, const file_bytes *f, arena *mem, const card **out,
                              err *e);
+
+/* May projections, fits and scores rest on it? E_REFUSED: its device is simulated, and the library
+ * was not told to allow that. Reading and listing it is always allowed. */
+MUST_USE err_code card_usable(const card_library *lib, const card *c, err *e);
 
 /* Every card file of the library in name order. A file that does not load has `c` NULL and its
  * error. */

@@ -176,6 +176,8 @@ void report_curves_text(const card *c, const curve_check *check, arena *mem, buf
 
 void report_card_text(const card *c, arena *mem, buf *out) {
     buf_addf(out, "card      %s [%s]\n          %s\n", c->id, PROV_UPPER[c->prov], c->title);
+    if (c->simulated_device)
+        buf_add(out, "          SIMULATED DEVICE: its times describe no machine\n");
     buf_addf(out, "source    %s\n", c->source);
     buf_addf(out, "model     %s %s", c->model, c->quant);
     if (c->params) buf_addf(out, ", %lld parameters", (long long)c->params);

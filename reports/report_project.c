@@ -364,6 +364,9 @@ static void add_head(const view *v, buf *out) {
     buf_addf(out,
              "[%s PROJECTION] replayed by a simulator; no part of this session ran on silicon\n",
              PROV_UPPER[projection_prov(v->p)]);
+    if (projection_simulated(v->p))
+        buf_add(out, "[SIMULATED DEVICE] a card was timed on a GPU that is none: no time here "
+                     "describes a machine\n");
     buf_addf(out, "scenario  %s: %s\n", s->id, s->title);
     buf_addf(out,
              "workload  K = %" PRId64 " agents, H = %" PRId64 " turns, P = %" PRId64

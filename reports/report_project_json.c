@@ -174,6 +174,7 @@ static void add_inputs(cJSON *root, const projection *p) {
         jw_str(o, "id", c->id);
         jw_str(o, "sha256", c->sha256);
         jw_str(o, "provenance", PROV_NAMES[c->prov]);
+        if (c->simulated_device) jw_bool(o, "simulated_device", true);
     }
 }
 

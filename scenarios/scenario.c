@@ -220,6 +220,7 @@ static const card *read_card(const loader *l, jr at, const char *ref, const char
                 "card \"%s\" rests on a claim, nothing was measured: it may be used in "
                 "scenarios/published/ only",
                 c->id);
+    if (card_usable(l->lib, c, &inner)) jr_fail(at, inner.code, "%s", inner.what);
     return c;
 }
 

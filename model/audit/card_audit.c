@@ -67,6 +67,13 @@ static void check_evidence(const card_view *v) {
             ->weight = WEIGHT_MAJOR;
         return;
     }
+    if (c->simulated_device) {
+        audit_say(v->a, R_EVIDENCE, "measured", AUDIT_CANNOT_TELL, c->id, 0,
+                  "the card says itself that its device is simulated: its times are no "
+                  "measurement of a machine")
+            ->weight = WEIGHT_MAJOR;
+        return;
+    }
     if (no == 0) {
         audit_say(v->a, R_EVIDENCE, "measured", AUDIT_PASS, c->id, 0,
                   "all %zu points used are measured, or derived from measurements", used);

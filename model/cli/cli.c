@@ -24,12 +24,15 @@ static bool is_folder(const char *path) {
 card_library cli_library(const opts *o) {
     const char *given = opts_get(o, "rates");
     if (!given) given = getenv("RATECAST_RATES");
-    if (given && given[0]) return (card_library){.dirs = {given}, .n = 1};
+    bool simulated = opts_given(o, "allow-simulated-device");
+    if (given && given[0])
+        return (card_library){.dirs = {given}, .n = 1, .allow_simulated = simulated};
     const char *const places[] = {"rates", RATECAST_DATA_DIR "/rates",
                                   RATECAST_SOURCE_DIR "/rates"};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-        if (is_folder(places[i])) return (card_library){.dirs = {places[i]}, .n = 1};
-    return (card_library){0};
+        if (is_folder(places[i]))
+            return (card_library){.dirs = {places[i]}, .n = 1, .allow_simulated = simulated};
+    return (card_library){.allow_simulated = simulated};
 }
 
 const char *const *cli_data_roots(size_t *n) {
@@ -106,7 +109,9 @@ err_code cli_cards(const parsed_opt *given, size_t front_n, card_library *lib, a
     const card **cards = ARENA_ARRAY(mem, const card *, front_n + given->n);
     if (!cards) return err_set(e, E_LIMIT, "cards", "does not fit the memory budget");
     for (size_t i = 0; i < given->n; i++)
-        if (card_find(lib, given->value[i], NULL, mem, &cards[front_n + i], e)) return e->code;
+        if (card_find(lib, given->value[i], NULL, mem, &cards[front_n + i], e) ||
+            card_usable(lib, cards[front_n + i], e))
+            return e->code;
     *out = cards;
     return OK;
 }

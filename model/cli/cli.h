@@ -29,6 +29,13 @@ extern const command CMD_PROJECT, CMD_CHECK, CMD_SHOW, CMD_CARDS, CMD_FIGURES, C
             "folder of rate cards (default: $RATECAST_RATES, ./rates, the shipped cards)", false   \
     }
 
+#define OPT_SIMULATED                                                                              \
+    {                                                                                              \
+        "allow-simulated-device", 0, NULL,                                                         \
+            "take cards that were timed on a simulated device: their times describe no machine",   \
+            false                                                                                  \
+    }
+
 /* Both given, and the same file. */
 bool cli_same_target(const char *a, const char *b);
 /* E_USAGE: the file of --plot is neither .svg nor .png, or is the one of --output. */
@@ -38,12 +45,13 @@ MUST_USE err_code cli_plot_check(const opts *o, err *e);
 extern const char *cli_program;
 /* Prints "PROGRAM: place: what" and returns the exit code. */
 int cli_fail(const err *e);
-/* The card library for --rates and the environment. */
+/* The card library for --rates, --allow-simulated-device and the environment. */
 card_library cli_library(const opts *o);
 /* Runs `body` with an arena and a card library of its own, says its error, and returns the exit
  * code. */
 int cli_in_arena(const opts *o, err_code (*body)(const opts *, card_library *, arena *, err *));
-/* The cards that were named by an option that repeats, behind room for `front_n` others. */
+/* The cards that were named by an option that repeats, behind room for `front_n` others. E_REFUSED:
+ * as card_usable. */
 MUST_USE err_code cli_cards(const parsed_opt *given, size_t front_n, card_library *lib, arena *mem,
                             const card ***out, err *e);
 /* A shipped file or folder ("scenarios"): below the current folder, else where it was installed,

@@ -29,6 +29,7 @@ static const char *verdict(const card *c, arena *mem) {
     decode_curve d;
     prefill_curve p;
     if (c->claim_only) return "claim only: published scenarios";
+    if (c->simulated_device) return "simulated device: describes no machine";
     bool memory_known = c->weights_bytes > 0 && card_kv_bytes_per_tok(c) > 0;
     if (memory_known && decode_curve_fit(c, -1, mem, &d, &e) == OK &&
         prefill_curve_fit(c, &d, -1, mem, &p, &e) == OK)

@@ -38,7 +38,10 @@ static const char *about_card(const card *c, arena *mem) {
     return arena_printf(mem,
                         "rate card %s: %s %s, %s on %s, %zu prefill and %zu decode points [%s]%s",
                         c->id, c->model, c->quant, c->engine.name, c->hardware.chip, c->prefill_n,
-                        c->decode_n, PROV_NAMES[c->prov], c->claim_only ? ", claim only" : "");
+                        c->decode_n, PROV_NAMES[c->prov],
+                        c->claim_only         ? ", claim only"
+                        : c->simulated_device ? ", simulated device: describes no machine"
+                                              : "");
 }
 
 static const char *about_scenario(const scenario *s, arena *mem) {

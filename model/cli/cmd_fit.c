@@ -19,6 +19,7 @@ static const opt_spec OPTS[] = {
      false},
     OPT_OUTPUT,
     OPT_RATES,
+    OPT_SIMULATED,
     OPT_HELP,
 };
 
@@ -97,7 +98,7 @@ static err_code load_cards(const opts *o, card_library *lib, arena *mem, const c
                            size_t *n, err *e) {
     const parsed_opt *with = opts_all(o, "with");
     if (cli_cards(with, 1, lib, mem, out, e) ||
-        card_find(lib, o->operands[0], NULL, mem, &(*out)[0], e))
+        card_find(lib, o->operands[0], NULL, mem, &(*out)[0], e) || card_usable(lib, (*out)[0], e))
         return e->code;
     *n = 1 + with->n;
     return OK;

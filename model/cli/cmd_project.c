@@ -29,6 +29,7 @@ static const opt_spec OPTS[] = {
     {"md", 0, NULL, "Markdown", false},
     OPT_OUTPUT,
     OPT_RATES,
+    OPT_SIMULATED,
     {"packet", 0, "FILE",
      "also write an agentic-comparison packet; goes with --json -o and --packet-identity", false},
     {"packet-identity", 0, "FILE",

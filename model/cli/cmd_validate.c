@@ -18,6 +18,7 @@ static const opt_spec OPTS[] = {
      false},
     OPT_OUTPUT,
     OPT_RATES,
+    OPT_SIMULATED,
     OPT_HELP,
 };
 

@@ -271,6 +271,25 @@ Test(card, extends_takes_whole_fields_that_are_missing) {
     cr_assert_not(c->claim_only, "a card says this for itself");
 }
 
+/* A child that says "false" would launder its parent's times. */
+Test(card, a_simulated_device_stays_one) {
+    put("parent.json",
+        "{\"schema\": \"ratecast.rate-card/1\", \"id\": \"parent\", \"title\": \"p\", \"method\": "
+        "\"probe\", \"provenance\": \"modeled\", \"source\": \"s\", \"simulated_device\": true, "
+        "\"model\": \"m\", \"quant\": \"q\", " PARTS
+        "\"prefill\": [{\"n_prompt_tok\": 8, \"tok_s\": 4}], \"decode\": []}");
+    put("child.json", CHILD_HEAD "\"simulated_device\": false}");
+    card_library lib = library();
+    const card *c = find_ok(&lib, "child");
+    cr_assert(c->simulated_device);
+    e = (err){0};
+    cr_assert_eq(card_usable(&lib, c, &e), E_REFUSED);
+    cr_assert_not_null(strstr(e.what, "--allow-simulated-device"));
+    e = (err){0};
+    lib.allow_simulated = true;
+    cr_assert_eq(card_usable(&lib, c, &e), OK);
+}
+
 Test(card, points_taken_over_keep_where_they_came_from) {
     put_parent();
     put("child.json", CHILD_HEAD "\"quant\": \"q2\"}");
