@@ -22,7 +22,7 @@ fail() { # NAME [FILE]
     echo "FAILED $1"
     [ $# -lt 2 ] || sed -n '1,10s/^/    /p' "$2"
 }
-is() { # NAME COMMAND...: the command succeeds
+is() { # NAME COMMAND...: the command succeeds (its output is in T/log, so it must not look at that)
     name=$1
     shift
     if "$@" >"$T/log" 2>&1; then pass; else fail "$name" "$T/log"; fi
@@ -42,19 +42,22 @@ WARNINGS="-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wdouble-promotion -Wst
     -Wformat=2 -Wundef -Werror"
 FLAGS="-std=c11 -D_XOPEN_SOURCE=700 -g -ffp-contract=off $WARNINGS -I$REPO/bench -I$REPO/model -I$REPO/tests/metal"
 
+SANITIZE=
+
 compile() { # SOURCE OBJECT [FLAG...]
     source=$1 object=$2
     shift 2
     # shellcheck disable=SC2086 # lists of words are meant
     case $source in
-    *.m) "$METAL_CLANG" $FLAGS $OBJC "$@" -c "$source" -o "$object" ;;
-    *) "$METAL_CLANG" $FLAGS "$@" -c "$source" -o "$object" ;;
+    *.m) "$METAL_CLANG" $FLAGS $SANITIZE $OBJC "$@" -c "$source" -o "$object" ;;
+    *) "$METAL_CLANG" $FLAGS $SANITIZE "$@" -c "$source" -o "$object" ;;
     esac
 }
 link() { # PROGRAM OBJECT...
     program=$1
     shift
-    "$METAL_CLANG" "$@" -o "$program" -lgnustep-base -lobjc -lm
+    # shellcheck disable=SC2086 # empty, or one word
+    "$METAL_CLANG" $SANITIZE "$@" -o "$program" -lgnustep-base -lobjc -lm
 }
 
 printf '#import <Foundation/Foundation.h>\nint main(void) { [NSObject class]; return 0; }\n' >"$T/hello.m"

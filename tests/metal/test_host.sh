@@ -54,4 +54,24 @@ done <"$REPO/tests/metal/misuses.tsv"
 grep -o 'name, "[a-z-]*"' "$REPO/tests/metal/misuse.m" | sed 's/.*"\(.*\)"/\1/' | sort >"$T/provoked"
 cut -f 1 "$REPO/tests/metal/misuses.tsv" | grep -v forgotten-encoder | sort >"$T/listed"
 is "every misuse is listed" cmp "$T/provoked" "$T/listed"
+
+# ---- what the census does not see: memory of C ----
+
+SANITIZE=-fsanitize=address,undefined
+for clang in "$METAL_CLANG" clang-14 clang ''; do
+    METAL_CLANG=$clang
+    [ -n "$clang" ] && compile "$T/hello.m" "$T/hello.o" 2>"$T/log" && link "$T/hello" "$T/hello.o" 2>"$T/log" && break
+done
+if [ -n "$METAL_CLANG" ] && build_double && build_host "$REPO/bench/gpu_metal.m" "$T/host_run"; then
+    ASAN_OPTIONS=detect_leaks=1 "$T/host_run" >"$T/out" 2>"$T/err"
+    is "sanitized: every check" grep -q ' passed, 0 failed$' "$T/out"
+    is "sanitized: no error" test "$(grep -cE 'ERROR: AddressSanitizer|runtime error' "$T/err")" -eq 0
+    # the runtime's own leaks, and what the double keeps of released objects, are not the host's
+    grep -E '#1 .*/(gpu_metal\.m|gpu\.c):' "$T/err" >"$T/leaks"
+    is "sanitized: none is the host's" test ! -s "$T/leaks"
+    ASAN_OPTIONS=detect_leaks=1 "$T/host_run" leak >"$T/out" 2>"$T/err"
+    is "sanitized: a leak is seen, and named" grep -qE '#1 .*/host_run\.c:' "$T/err"
+else
+    echo "skipped: no sanitizer of any clang here"
+fi
 totals
