@@ -23,4 +23,27 @@ is "without ARC" test "$(grep -c -e '-fobjc-arc' "$T/compiles")" -eq 0
 is "the host is in the library" grep -q 'libratecast_bench\.a .*gpu_metal\.m\.o' "$T/commands"
 is "gpu.c knows of it" grep -q -e '-DRATECAST_GPU_METAL .*-c [^ ]*/gpu\.c' "$T/commands"
 is "the kernels' text is made" grep -q 'kernels_text\.cmake' "$T/commands"
+
+# ---- the host under Apple's target and runtime, syntax only: other widths of types, nullability, generics ----
+
+mkdir "$T/libc"
+echo '#define NAN __builtin_nanf("")' >"$T/libc/math.h"
+echo 'int snprintf(char *, unsigned long, const char *, ...) __attribute__((format(printf, 3, 4)));' >"$T/libc/stdio.h"
+echo 'void *calloc(unsigned long, unsigned long); void free(void *);' >"$T/libc/stdlib.h"
+echo 'int strcmp(const char *, const char *); void *memset(void *, int, unsigned long);' >"$T/libc/string.h"
+cat >"$T/libc/time.h" <<'H'
+struct timespec { long tv_sec, tv_nsec; };
+enum { CLOCK_MONOTONIC = 6 };
+int clock_gettime(int, struct timespec *);
+H
+for target in arm64-apple-macos13 x86_64-apple-macos13; do
+    # shellcheck disable=SC2086 # a list of words is meant
+    is "syntax for $target" "$METAL_CLANG" -target $target -fsyntax-only -ffreestanding -nostdlibinc $FLAGS \
+        -D_DARWIN_C_SOURCE -isystem "$T/libc" -isystem "$REPO/tests/metal/apple" "$REPO/bench/gpu_metal.m"
+done
+# the guard of a file that counts by hand
+# shellcheck disable=SC2086 # a list of words is meant
+"$METAL_CLANG" -target arm64-apple-macos13 -fobjc-arc -fsyntax-only -ffreestanding -nostdlibinc $FLAGS -isystem "$T/libc" \
+    -isystem "$REPO/tests/metal/apple" "$REPO/bench/gpu_metal.m" >"$T/out" 2>&1
+is "ARC is refused" grep -q 'error: "gpu_metal.m counts its references by hand' "$T/out"
 totals
