@@ -4,6 +4,6 @@
 
 #include "cli/opts.h"
 
-extern const command CMD_RUN, CMD_ROOFLINE, CMD_SESSION, CMD_GGUF;
+extern const command CMD_RUN, CMD_ROOFLINE, CMD_SESSION, CMD_GGUF, CMD_PROBE;
 
 #endif

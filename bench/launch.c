@@ -59,7 +59,8 @@ size_t attention_parts_bytes(const attention_args *a, int64_t sequences) {
 
 uint32_t attention_parts(int64_t keys) {
     int64_t parts = (keys / 128 + ATTENTION_SIMDS - 1) / ATTENTION_SIMDS * ATTENTION_SIMDS;
-    return (uint32_t)(parts < ATTENTION_SIMDS ? ATTENTION_SIMDS : parts > 64 ? 64 : parts);
+    if (parts < ATTENTION_SIMDS) return ATTENTION_SIMDS;
+    return (uint32_t)(parts > ATTENTION_PARTS_MAX ? ATTENTION_PARTS_MAX : parts);
 }
 
 err_code launch_attention(gpu *g, slice q, slice k, slice v, slice parts, slice out_at,

@@ -30,7 +30,9 @@ MUST_USE err_code launch_attention(gpu *g, slice q, slice k, slice v, slice part
                                    const attention_args *a, int64_t sequences, arena *mem,
                                    gpu_dispatch out[2], err *e);
 size_t attention_parts_bytes(const attention_args *a, int64_t sequences);
-/* How many shares the keys are best cut into: of 128 or more, for 4 to 64 SIMD groups. */
+/* How many shares the keys are best cut into: of 128 or more, for ATTENTION_SIMDS to
+ * ATTENTION_PARTS_MAX SIMD groups. */
+enum { ATTENTION_PARTS_MAX = 64 };
 uint32_t attention_parts(int64_t keys);
 MUST_USE err_code launch_softmax(gpu *g, slice scores, int64_t rows, const softmax_args *a,
                                  arena *mem, gpu_dispatch *out, err *e);

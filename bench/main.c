@@ -3,7 +3,8 @@
 #include "cli/program.h"
 
 int main(int argc, char **argv) {
-    static const command *const COMMANDS[] = {&CMD_RUN, &CMD_ROOFLINE, &CMD_SESSION, &CMD_GGUF};
+    static const command *const COMMANDS[] = {&CMD_RUN, &CMD_ROOFLINE, &CMD_SESSION, &CMD_GGUF,
+                                              &CMD_PROBE};
     static const program BENCH = {
         .name = "ratecast-bench",
         .about =
