@@ -71,7 +71,7 @@ static void metal_close(gpu *g) {
     free(m);
 }
 
-/* A library with nothing but warnings comes with an error too: only its absence tells. */
+/* A library may come with an error that is a warning: only its absence tells. */
 static err_code open_library(metal_gpu *m, err *e) {
     NSError *error = nil;
     NSString *text = [NSString stringWithUTF8String:KERNELS_TEXT];
