@@ -89,20 +89,26 @@ int64_t gpu_kernel_group_max(const gpu_kernel *k) {
     return k->group_max;
 }
 
+static bool too_many_threads(const gpu_dispatch *d) {
+    int64_t left = d->kernel->group_max; /* divided, for a product could overflow */
+    for (int a = 0; a < 3; a++) left /= d->group[a];
+    return left < 1;
+}
+
 /* What a GPU would not refuse but do wrong. */
 static const char *wrong_with(const gpu *g, const gpu_dispatch *d) {
-    int64_t threads = d->group[0] * d->group[1] * d->group[2];
     if (!d->kernel) return "no kernel";
     for (int a = 0; a < 3; a++)
         if (d->groups[a] < 1 || d->group[a] < 1) return "an empty grid";
-    if (threads > d->kernel->group_max) return "more threads in a group than the kernel can have";
+    if (too_many_threads(d)) return "more threads in a group than the kernel can have";
     if (d->buffers_n > GPU_BUFFERS_MAX || d->args_bytes > GPU_ARGS_MAX_BYTES)
         return "too many buffers, or arguments too long";
     for (size_t i = 0; i < d->buffers_n; i++)
-        if (!d->buffers[i] || d->offsets[i] >= d->buffers[i]->bytes)
-            return "a buffer that is not there, or an offset behind its end";
+        if (!d->buffers[i] || d->offsets[i] >= d->buffers[i]->bytes || d->offsets[i] % 4)
+            return "a buffer that is not there, or an offset behind its end or between its words";
     if (d->group_memory_bytes % 16 ||
-        (int64_t)d->group_memory_bytes > g->info.group_memory_max_bytes)
+        (int64_t)d->group_memory_bytes >
+            g->info.group_memory_max_bytes - d->kernel->group_memory_bytes)
         return "threadgroup memory that is no multiple of 16 bytes, or too large";
     return NULL;
 }

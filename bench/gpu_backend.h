@@ -31,6 +31,7 @@ struct gpu_buffer {
 struct gpu_kernel {
     const char *name;
     int64_t group_max;
+    int64_t group_memory_bytes; /* that it takes besides a dispatch's */
 };
 
 /* Compiled in where RATECAST_GPU_METAL, RATECAST_GPU_CUDA, RATECAST_GPU_CPU is defined. */

@@ -8,7 +8,7 @@ fail() {
     status=1
 }
 product=$(git ls-files 'model/*.c' 'rates/*.c' 'calib/*.c' 'scenarios/*.c' 'reports/*.c' 'plots/*.c' 'bench/*.c')
-all=$(git ls-files '*.c' '*.h')
+all=$(git ls-files '*.c' '*.h' '*.m')
 scripts=$(git ls-files '*.sh' .ci/run .ci/install)
 # shellcheck disable=SC2046,SC2086 # lists of words are meant
 {
