@@ -31,12 +31,14 @@ const char *const *gpu_backends(void) {
 
 /* The first that is no simulation: a card made of one has to be asked for. */
 static err_code open_best(gpu **out, err *e) {
+    err first = {0}; /* what the first that failed said, where none opens */
     for (size_t i = 0; BACKENDS[i]; i++) {
         err failed = {0};
         if (BACKENDS[i]->simulated) continue;
         if (BACKENDS[i]->open(out, &failed) == OK) return OK;
-        err_set(e, failed.code, failed.where, "%s", failed.what);
+        err_set(&first, failed.code, failed.where, "%s", failed.what);
     }
+    if (first.code) return err_set(e, first.code, first.where, "%s", first.what);
     return err_set(e, E_EXTERN, "probe", "no GPU that this build can drive (Metal on a Mac)%s",
                    gpu_backends()[0] ? "; --backend cpu runs the kernels on the CPU, which tests "
                                        "them and measures nothing"
