@@ -154,12 +154,13 @@ err_code probe_card_write(const probe_result *r, const char *id, bool force, are
     const char *title =
         arena_printf(mem, "%s %s, %s, kernel probe%s", p->shape->name, upper(bits, mem),
                      r->device->name, r->device->simulated ? " (SIMULATED DEVICE)" : "");
-    const char *source = arena_printf(
-        mem, "kernel probe: ratecast-bench probe --shape %s --quant %s", p->shape->name, bits);
+    const char *asked = p->tiny ? "--tiny" : arena_printf(mem, "--shape %s", p->shape->name);
+    const char *source =
+        arena_printf(mem, "kernel probe: ratecast-bench probe %s --quant %s", asked, bits);
     const char *note = note_of(r, mem);
     if (!id) id = default_id(p->shape->name, bits, r->device->name, mem);
     cJSON *root = cJSON_CreateObject();
-    if (!title || !source || !note || !id || !root) {
+    if (!title || !asked || !source || !note || !id || !root) {
         cJSON_Delete(root);
         return err_set(e, E_LIMIT, "probe", "the card does not fit the memory budget");
     }

@@ -6,8 +6,9 @@
 #include <math.h>
 #include <string.h>
 
-/* Rounding of single precision, over sums that differ in order. Wrong sums are off by 1e-2. */
-static const double LIMIT = 2e-6;
+/* Rounding of single precision, over sums that differ in order; a GPU's exp() under fast math is
+ * off by a few units more. What mutants of the kernels get wrong is off by 1e-2. */
+static const double LIMIT = 2e-6, LIMIT_EXP = 1e-5;
 
 enum { BUFFERS_MAX = 8, SLACK_N = 64 /* floats behind a result, which must stay */ };
 
@@ -91,7 +92,8 @@ static probe_check *check_of(bed *b, const char *kernel) {
         if (strcmp(b->out->at[i].kernel, kernel) == 0) return &b->out->at[i];
     assert(b->out->n < PROBE_CHECKS_MAX);
     probe_check *c = &b->out->at[b->out->n++];
-    *c = (probe_check){.kernel = kernel, .limit = LIMIT, .worst = ""};
+    bool exponential = strstr(kernel, "attention") || strstr(kernel, "softmax");
+    *c = (probe_check){.kernel = kernel, .limit = exponential ? LIMIT_EXP : LIMIT, .worst = ""};
     return c;
 }
 
@@ -241,6 +243,7 @@ static void test_attention(bed *b, attention_args a, int64_t sequences) {
     clear(b);
 }
 
+/* All scores are negative: their maximum and the sum of the weights cannot stand for each other. */
 static void test_softmax(bed *b, softmax_args a, size_t rows) {
     slice s;
     gpu_dispatch d;
@@ -251,7 +254,7 @@ static void test_softmax(bed *b, softmax_args a, size_t rows) {
     if (!before || !want) err_set(b->e, E_LIMIT, "self-test", "does not fit the memory budget");
     if (scores && before && want) {
         for (size_t i = 0; i < n; i++)
-            before[i] = scores[i] = (float)half_value(short_half(b, 12 + draw(b, 6)));
+            before[i] = scores[i] = (float)half_value(short_half(b, 12 + draw(b, 6))) - 8;
         double error = 0;
         if (launch_softmax(b->g, s, (int64_t)rows, &a, b->mem, &d, b->e) == OK && ran(b, &d, 1)) {
             for (size_t r = 0; r < rows; r++) reference_softmax(before, &a, r, want + r * a.keys_n);
@@ -311,7 +314,8 @@ static void test_attentions(bed *b) {
                 test_attention(b, a, 1 + r % 2);
             }
     for (uint32_t i = 0; i < 6; i++)
-        test_softmax(b, (softmax_args){KEYS[i], RATIOS[i], i % 2 * 7, 0.5f}, 1 + 5 * i);
+        for (uint32_t depth = 0; depth < KEYS[i]; depth += 1 + KEYS[i] / 2)
+            test_softmax(b, (softmax_args){KEYS[i], RATIOS[i], depth, 0.5f}, 1 + 5 * i);
 }
 
 err_code probe_test_run(gpu *g, arena *mem, probe_checks *out, err *e) {

@@ -66,7 +66,7 @@ double reference_fma(const fma_args *a, uint32_t thread, double *size) {
 /* One query against the keys of its KV head; D values. */
 static void attend(const float *q, const uint16_t *k, const uint16_t *v, const attention_args *a,
                    double *out, double *size) {
-    double top = -INFINITY, sum = 0;
+    double top = -HUGE_VAL, sum = 0;
     for (int pass = 0; pass < 2; pass++)
         for (size_t key = 0; key < a->keys_n; key++) {
             double score = 0;
@@ -105,7 +105,7 @@ void reference_attention(const float *q, const uint16_t *k, const uint16_t *v,
 void reference_softmax(const float *scores, const softmax_args *a, size_t row, double *out) {
     const float *from = scores + row * a->keys_n;
     size_t seen = a->depth_tok + row / a->ratio_n + 1;
-    double top = -INFINITY, sum = 0;
+    double top = -HUGE_VAL, sum = 0;
     if (seen > a->keys_n) seen = a->keys_n;
     for (size_t i = 0; i < seen; i++) top = fmax(top, (double)from[i]);
     for (size_t i = 0; i < seen; i++) sum += exp(((double)from[i] - top) * (double)a->scale);

@@ -70,7 +70,7 @@ static err_code card_ref(reference_base *b, const char *ref, ref_value *out, err
                        ref);
     const card *c = NULL;
     err inner = {0};
-    if (card_find(b->lib, id, NULL, b->mem, &c, &inner))
+    if (card_find(b->lib, id, NULL, b->mem, &c, &inner) || card_usable(b->lib, c, &inner))
         return err_set(e, inner.code, "", "found card \"%s\": %s%s%s", id, inner.where,
                        inner.where[0] ? " " : "", inner.what);
     if (phase ? card_rate(c, word, strtoll(digits, NULL, 10), out) : card_word(c, word, out))

@@ -174,7 +174,9 @@ static void read_witness(reader *r, jr o) {
                          .cards = cards,
                          .cards_n = n};
     for (size_t i = 0; i < n; i++) {
-        if (card_find(r->where->lib, ids[i], NULL, r->mem, &cards[i], r->e)) return;
+        if (card_find(r->where->lib, ids[i], NULL, r->mem, &cards[i], r->e) ||
+            card_usable(r->where->lib, cards[i], r->e))
+            return;
         add_input(r, "card", cards[i]->id, cards[i]->path, cards[i]->sha256);
     }
     if (!jr_ok(o) || witness_load(it->path, r->mem, &it->witness, r->e)) return;

@@ -1,10 +1,8 @@
 /* Contexts of ucontext start a fiber; switches after that are jumps, which cost no system call. */
-#if defined(__APPLE__)
-#define _XOPEN_SOURCE 700 /* ucontext.h wants to be asked */
-#endif
 #undef _FORTIFY_SOURCE /* its longjmp refuses to leave a stack */
 #include "fibers.h"
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <setjmp.h>
 #include <stdio.h>
@@ -12,11 +10,15 @@
 #include <string.h>
 #include <ucontext.h>
 
+#ifdef __APPLE__
+#pragma clang diagnostic ignored "-Wdeprecated-declarations" /* ucontext: there is nothing else */
+#endif
+
 enum { STACK_BYTES = 64 << 10, SIMDS_MAX = MSL_GROUP_MAX / MSL_SIMD_N };
 
 /* The jumps of the compiler itself are not intercepted by sanitizers, which take a jump between
  * stacks for an error; not every compiler has them for other machines. */
-#if defined(__x86_64__) && defined(__GNUC__)
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(MSL_PLAIN_JUMPS)
 typedef void *jump[5];
 #define JUMP_SET(at) __builtin_setjmp(at)
 #define JUMP_TO(at) __builtin_longjmp(at, 1)
@@ -49,9 +51,14 @@ static msl_bindings bindings;
 static jump scheduler;
 static uint64_t random_state;
 
-static _Noreturn void misuse(const char *what, int n, int of) {
+static _Noreturn void misuse(const char *what, ...) __attribute__((format(printf, 1, 2)));
+
+static _Noreturn void misuse(const char *what, ...) {
+    va_list values;
     fprintf(stderr, "kernel %s: ", launch->kernel->name);
-    fprintf(stderr, what, n, of); /* both numbers, or none */
+    va_start(values, what);
+    vfprintf(stderr, what, values);
+    va_end(values);
     fputc('\n', stderr);
     abort();
 }
@@ -129,7 +136,7 @@ static void multiply(fiber *lanes) {
 static void operate(fiber *lanes, int n) {
     float v = lanes[0].value;
     for (int i = 1; i < n; i++) {
-        if (lanes[i].op != lanes[0].op) misuse("lanes at different simd ops", 0, 0);
+        if (lanes[i].op != lanes[0].op) misuse("lanes at different simd ops");
         if (lanes[0].op == OP_SUM) v += lanes[i].value;
         if (lanes[0].op == OP_MAX && lanes[i].value > v) v = lanes[i].value;
     }
