@@ -17,6 +17,7 @@ static const opt_spec OPTS[] = {
     {"self-test", 0, NULL, "only run every kernel against its reference; exit 1 on a failure",
      false},
     {"short", 0, NULL, "with --self-test: a fifth of its cases, for tools that make it slow", false},
+    {"settle", 0, "SECONDS", "warm-up before each measurement, at most (default: 10)", false},
     {"soak", 0, "MINUTES", "also the step after that long under load", false},
     {"force", 0, NULL, "write a card although its times spread by more than 10 %", false},
     {"id", 0, "ID", "id of the card (default: name of FILE without .json)", false},
@@ -40,28 +41,34 @@ static const char *id_of(const opts *o, arena *mem) {
     return json ? arena_printf(mem, "%.*s", (int)n - 5, base) : NULL;
 }
 
-static double soak_min(const opts *o, err *e) {
-    const char *s = opts_get(o, "soak");
+/* 0: not given. */
+static double number(const opts *o, const char *name, const char *unit, double most, err *e) {
+    const char *s = opts_get(o, name);
     if (!s) return 0;
     char *end = NULL;
     errno = 0;
     double v = strtod(s, &end);
-    if (!errno && end != s && !*end && v > 0 && v <= 600) return v;
-    err_set(e, E_USAGE, "--soak", "found \"%s\", expected minutes above 0, at most 600", s);
+    if (!errno && end != s && !*end && v > 0 && v <= most) return v;
+    char where[16];
+    snprintf(where, sizeof where, "--%s", name);
+    err_set(e, E_USAGE, where, "found \"%s\", expected %s above 0, at most %g", s, unit, most);
     return 0;
 }
 
 static err_code read_plan(const opts *o, const gpu_info *device, probe_plan *p, err *e) {
     const model_shape *s = &PROBE_TINY;
     quant q = QUANT_Q8_0;
-    double soak = soak_min(o, e);
+    double soak = number(o, "soak", "minutes", 600, e);
+    double settle = number(o, "settle", "seconds", 600, e);
     const char *name = opts_get(o, "shape"), *weights = opts_get(o, "quant");
     if (opts_has(o, "tiny") && name)
         return err_set(e, E_USAGE, "--tiny", "and --shape exclude each other");
     if (e->code || (weights && quant_find(weights, &q, e)) ||
         (!opts_has(o, "tiny") && shape_find(name ? name : "qwen2.5-7b", &s, e)))
         return e->code;
-    return probe_plan_make(device, s, q, soak, p, e);
+    if (probe_plan_make(device, s, q, soak, p, e)) return e->code;
+    if (settle > 0) p->how.settle_limit_s = settle;
+    return OK;
 }
 
 static err_code check_options(const opts *o, err *e) {

@@ -20,6 +20,7 @@ function argument(p, type, attribute, at) {
         at = substr(attribute, 8, length(attribute) - 8)
         if (at + 0 != buffers_n++) die("buffers out of order")
         sub(/& *$/, "", type)
+        sub(/\* *$/, "*__restrict__ ", type) # no dispatch has one buffer twice
         parameters = parameters (buffers_n > 1 ? ", " : "") type "b" at
         return "b" at
     }
