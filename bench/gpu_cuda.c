@@ -234,7 +234,7 @@ static cudaError_t launch(const cuda_gpu *c, record *records, size_t n) {
 
 /* The records between two events, captured. */
 static cudaError_t capture(const cuda_gpu *c, record *records, size_t n, cudaGraph_t *out) {
-    cudaError_t failed = cudaStreamBeginCapture(c->stream, cudaStreamCaptureModeThreadLocal);
+    cudaError_t failed = cudaStreamBeginCapture(c->stream, cudaStreamCaptureModeRelaxed);
     if (failed != cudaSuccess) return failed;
     failed = cudaEventRecordWithFlags(c->begin, c->stream, cudaEventRecordExternal);
     if (!failed) failed = launch(c, records, n);

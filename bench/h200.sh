@@ -37,8 +37,16 @@ smi | tee "$out/smi-before.txt"
 step list 30 "$bench" probe --list
 cat "$out/list.txt"
 step self-test 60 "$bench" probe --self-test --backend cuda
-cat "$out/self-test.txt"
+graphs_failed=$?
 step self-test-no-graphs 60 env RATECAST_CUDA_GRAPHS=0 "$bench" probe --self-test --backend cuda
+without_failed=$?
+cat "$out/self-test.txt"
+if [ $graphs_failed != 0 ] && [ $without_failed = 0 ]; then
+    say "measured without graphs"
+    export RATECAST_CUDA_GRAPHS=0
+fi
+# another program for the products of matrices: what it says when the first one's do not pass
+if [ -x "$bench-shuffles" ]; then step self-test-shuffles 60 "$bench-shuffles" probe --self-test --backend cuda; fi
 # --force: unsteady times are said below, and there is no second run
 step probe 260 "$bench" probe --backend cuda --shape "$shape" --quant "$quant" --settle 2 --force -o "$out/card.json" --json
 if [ -s "$out/probe.txt" ]; then
@@ -74,7 +82,7 @@ if command -v compute-sanitizer >/dev/null; then
         # graphs off: each launch by itself, as the tools know it best
         RATECAST_CUDA_GRAPHS=0 step "$tool" 90 compute-sanitizer --tool "$tool" --error-exitcode 9 \
             "$bench" probe --self-test --short --backend cuda
-        grep -h 'ERROR SUMMARY\|RACECHECK SUMMARY' "$out/$tool.txt" "$out/$tool.log" | tee -a "$summary"
+        grep -h 'ERROR SUMMARY\|RACECHECK SUMMARY' "$out/$tool.txt" "$out/$tool.log" | tee -a "$summary" | grep . || { failed=1; say "$tool: FAILED, no summary"; }
     done
 else
     failed=1
