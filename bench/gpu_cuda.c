@@ -1,5 +1,5 @@
-/* The backend "cuda": the kernels of kernels.metal as cuda/ compiles them. Built where RATECAST_CUDA
- * is asked for.
+/* The backend "cuda": the kernels of kernels.metal as cuda/ compiles them. Built where
+ * RATECAST_CUDA is asked for.
  *
  * A buffer is plain device memory with a mirror on the host. What the CPU may have changed goes to
  * the device before a run, outside its time; what a run may have changed comes back when the
@@ -275,8 +275,7 @@ static err_code run_records(cuda_gpu *c, record *records, size_t n, gpu_time *ou
     const char *first = n == 1 ? "cuda: a dispatch" : "cuda: a list of dispatches";
     float ms = 0;
     double begin = now_s();
-    if (bad(submit(c, records, n), first, e) ||
-        bad(cudaStreamSynchronize(c->stream), first, e))
+    if (bad(submit(c, records, n), first, e) || bad(cudaStreamSynchronize(c->stream), first, e))
         return e->code;
     out->wall_s = now_s() - begin;
     if (bad(cudaEventElapsedTime(&ms, c->begin, c->end), first, e)) return e->code;
@@ -293,7 +292,8 @@ static err_code run(gpu *g, const gpu_dispatch *d, size_t n, gpu_time *out, err 
     if (!records) return err_set(e, E_NOMEM, "cuda", "out of memory");
     for (size_t i = 0; i < n && !e->code; i++)
         if (!record_of(c, &d[i], &records[i], e)) (void)upload(&d[i], e);
-    bool kept = c->graph && c->records_n == n && memcmp(c->records, records, n * sizeof *records) == 0;
+    bool kept =
+        c->graph && c->records_n == n && memcmp(c->records, records, n * sizeof *records) == 0;
     if (e->code || kept || n < 2 || !c->graphs) {
         if (!kept) forget_graph(c);
         if (!e->code) (void)run_records(c, records, n, out, e);

@@ -10,7 +10,11 @@
  * off by a few units more. What mutants of the kernels get wrong is off by 1e-2. */
 static const double LIMIT = 2e-6, LIMIT_EXP = 1e-5;
 
-enum { SHORT_EVERY = 5, BUFFERS_MAX = 8, SLACK_N = 64 /* floats behind a result, which must stay */ };
+enum {
+    SHORT_EVERY = 5,
+    BUFFERS_MAX = 8,
+    SLACK_N = 64 /* floats behind a result, which must stay */
+};
 
 typedef struct bed {
     gpu *g;

@@ -4,7 +4,6 @@
 set -eu
 nvcc=$1 bench=$2 object=$3
 shift 3
-dir=$(dirname "$object")
 {
     sed -f "$bench/cuda/rewrite.sed" "$bench/kernels.metal"
     echo '#include "cuda_kernels.h"'

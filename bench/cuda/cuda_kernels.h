@@ -4,7 +4,7 @@
 
 typedef struct cuda_kernel {
     const char *name;
-    const void *run;  /* of cudaLaunchKernel */
+    const void *run;   /* of cudaLaunchKernel */
     unsigned params_n; /* buffers, and the arguments by value behind them */
 } cuda_kernel;
 /* Ends with a name of NULL. */
