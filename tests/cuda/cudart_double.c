@@ -1,5 +1,6 @@
-/* A double of the CUDA runtime: what gpu_cuda.c calls of it, with the kernels as msl/ runs them. Device
- * memory is memory of its own, behind addresses that are none of the host's; a stream runs at once. */
+/* A double of the CUDA runtime: what gpu_cuda.c calls of it, with the kernels as msl/ runs them.
+ * Device memory is memory of its own, behind addresses that are none of the host's; a stream runs
+ * at once. */
 #include "cuda/cuda_kernels.h"
 #include "msl/fibers.h"
 
@@ -28,7 +29,11 @@ __attribute__((constructor)) static void make(void) {
 }
 
 /* Device memory may only be touched here: elsewhere it is no address. */
-typedef struct block { char *at; size_t n; struct block *next; } block;
+typedef struct block {
+    char *at;
+    size_t n;
+    struct block *next;
+} block;
 static block *blocks;
 static void open_all(int prot) {
     for (block *b = blocks; b; b = b->next) mprotect(b->at, b->n, prot);
@@ -79,7 +84,10 @@ typedef struct node {
     size_t memory;
     dim3 grid, block;
 } node;
-typedef struct list { node *nodes; size_t n; } list;
+typedef struct list {
+    node *nodes;
+    size_t n;
+} list;
 static list *capturing;
 long launches_n, graphs_n, graph_launches_n;
 
@@ -95,7 +103,8 @@ static void run_node(node *x) {
     }
     _Alignas(16) unsigned char args[ARGS_BYTES];
     memcpy(args, x->args, sizeof args);
-    msl_launch l = {.kernel = x->kernel, .group_memory_bytes = x->memory, .seed = (uint64_t)launches_n++};
+    msl_launch l = {
+        .kernel = x->kernel, .group_memory_bytes = x->memory, .seed = (uint64_t)launches_n++};
     for (unsigned i = 0; i + 1 < x->params_n; i++) l.bindings.buffer[i] = x->buffers[i];
     l.bindings.buffer[x->params_n - 1] = args;
     l.groups[0] = x->grid.x, l.groups[1] = x->grid.y, l.groups[2] = x->grid.z;
@@ -235,6 +244,7 @@ const char *cudaGetErrorName(cudaError_t c) {
 }
 __attribute__((destructor)) static void tell(void) {
     if (getenv("CUDART_DOUBLE_TELL"))
-        fprintf(stderr, "double: %ld launches, %ld graphs, %ld launches of graphs, blocks left: %s\n",
+        fprintf(stderr,
+                "double: %ld launches, %ld graphs, %ld launches of graphs, blocks left: %s\n",
                 launches_n, graphs_n, graph_launches_n, blocks ? "some" : "none");
 }
