@@ -16,6 +16,9 @@ static const opt_spec OPTS[] = {
     {"backend", 0, "NAME", "metal, cuda, cpu; cpu simulates a GPU and measures nothing", false},
     {"self-test", 0, NULL, "only run every kernel against its reference; exit 1 on a failure",
      false},
+    {"short", 0, NULL, "with --self-test: a fifth of its cases, for tools that make it slow",
+     false},
+    {"settle", 0, "SECONDS", "warm-up before each measurement, at most (default: 10)", false},
     {"soak", 0, "MINUTES", "also the step after that long under load", false},
     {"force", 0, NULL, "write a card although its times spread by more than 10 %", false},
     {"id", 0, "ID", "id of the card (default: name of FILE without .json)", false},
@@ -39,28 +42,34 @@ static const char *id_of(const opts *o, arena *mem) {
     return json ? arena_printf(mem, "%.*s", (int)n - 5, base) : NULL;
 }
 
-static double soak_min(const opts *o, err *e) {
-    const char *s = opts_get(o, "soak");
+/* 0: not given. */
+static double number(const opts *o, const char *name, const char *unit, double most, err *e) {
+    const char *s = opts_get(o, name);
     if (!s) return 0;
     char *end = NULL;
     errno = 0;
     double v = strtod(s, &end);
-    if (!errno && end != s && !*end && v > 0 && v <= 600) return v;
-    err_set(e, E_USAGE, "--soak", "found \"%s\", expected minutes above 0, at most 600", s);
+    if (!errno && end != s && !*end && v > 0 && v <= most) return v;
+    char where[16];
+    snprintf(where, sizeof where, "--%s", name);
+    err_set(e, E_USAGE, where, "found \"%s\", expected %s above 0, at most %g", s, unit, most);
     return 0;
 }
 
 static err_code read_plan(const opts *o, const gpu_info *device, probe_plan *p, err *e) {
     const model_shape *s = &PROBE_TINY;
     quant q = QUANT_Q8_0;
-    double soak = soak_min(o, e);
+    double soak = number(o, "soak", "minutes", 600, e);
+    double settle = number(o, "settle", "seconds", 600, e);
     const char *name = opts_get(o, "shape"), *weights = opts_get(o, "quant");
     if (opts_has(o, "tiny") && name)
         return err_set(e, E_USAGE, "--tiny", "and --shape exclude each other");
     if (e->code || (weights && quant_find(weights, &q, e)) ||
         (!opts_has(o, "tiny") && shape_find(name ? name : "qwen2.5-7b", &s, e)))
         return e->code;
-    return probe_plan_make(device, s, q, soak, p, e);
+    if (probe_plan_make(device, s, q, soak, p, e)) return e->code;
+    if (settle > 0) p->how.settle_limit_s = settle;
+    return OK;
 }
 
 static err_code check_options(const opts *o, err *e) {
@@ -71,6 +80,8 @@ static err_code check_options(const opts *o, err *e) {
         return err_set(e, E_USAGE, "probe", "--self-test, --list and --dry-run exclude each other");
     if (n && opts_has(o, "output"))
         return err_set(e, E_USAGE, "--output", "is for the card, and none is made here");
+    if (opts_has(o, "short") && !opts_has(o, "self-test"))
+        return err_set(e, E_USAGE, "--short", "goes with --self-test");
     const char *path = opts_get(o, "output");
     if (path && strcmp(path, "-") == 0)
         return err_set(e, E_USAGE, "--output", "expected a file: the table takes standard output");
@@ -134,10 +145,11 @@ static void tell_plan(const probe_plan *p, const gpu_info *device, buf *out) {
 
 /* ---- the command ---- */
 
-static err_code self_test(gpu *g, bool json, arena *mem, buf *out, int *code, err *e) {
+static err_code self_test(gpu *g, bool few, bool json, arena *mem, buf *out, int *code, err *e) {
     probe_result *r = ARENA_NEW(mem, probe_result);
     if (!r) return err_set(e, E_LIMIT, "probe", "does not fit the memory budget");
-    if (probe_test_run(g, mem, &r->checks, e)) return e->code;
+    if (few ? probe_test_run_short(g, mem, &r->checks, e) : probe_test_run(g, mem, &r->checks, e))
+        return e->code;
     *code = r->checks.failed_n > 0;
     if (!json) {
         probe_checks_table(gpu_about(g), &r->checks, mem, out);
@@ -196,7 +208,7 @@ static err_code body(const opts *o, card_library *lib, arena *mem, buf *out, int
     if (dry)
         (void)dry_run(o, g, out, e);
     else if (opts_has(o, "self-test"))
-        (void)self_test(g, opts_has(o, "json"), mem, out, code, e);
+        (void)self_test(g, opts_has(o, "short"), opts_has(o, "json"), mem, out, code, e);
     else
         (void)run_probe(o, g, lib, mem, out, e);
     gpu_close(g);

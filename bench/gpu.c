@@ -76,7 +76,7 @@ void gpu_buffer_free(gpu_buffer *b) {
 }
 
 void *gpu_buffer_contents(gpu_buffer *b) {
-    return b->contents;
+    return b->owner->backend->contents ? b->owner->backend->contents(b) : b->contents;
 }
 
 size_t gpu_buffer_bytes(const gpu_buffer *b) {

@@ -1,7 +1,7 @@
 /* A GPU as the probe sees it: buffers, kernels by name, dispatches, and how long they took.
  *
  * One backend is compiled in for each of: Metal (gpu_metal.m), the CPU (gpu_cpu.c: the same
- * kernels, one fiber a GPU thread), CUDA (gpu_cuda.cu, where it is built). All run the kernels of
+ * kernels, one fiber a GPU thread), CUDA (gpu_cuda.c, where it is built). All run the kernels of
  * kernels.metal; kernels.h says what each takes. One thread uses a gpu at a time. */
 #ifndef RATECAST_BENCH_GPU_H
 #define RATECAST_BENCH_GPU_H
@@ -34,9 +34,11 @@ const gpu_info *gpu_about(const gpu *g);
 /* Names of the backends that are compiled in; NULL-terminated. */
 const char *const *gpu_backends(void);
 
-/* Memory that the CPU and the GPU share, zeroed. NULL, E_LIMIT: it cannot be had. */
+/* Memory of the GPU that the CPU can read and write, zeroed. NULL, E_LIMIT: it cannot be had. */
 gpu_buffer *gpu_buffer_new(gpu *g, size_t bytes, err *e);
 void gpu_buffer_free(gpu_buffer *b);
+/* One address for the life of the buffer. Ask again after a run to see what it wrote, and to write
+ * what the next one is to see: some devices have memory of their own. */
 void *gpu_buffer_contents(gpu_buffer *b);
 size_t gpu_buffer_bytes(const gpu_buffer *b);
 

@@ -12,6 +12,7 @@ typedef struct gpu_backend {
     void (*close)(gpu *g);
     gpu_buffer *(*buffer_new)(gpu *g, size_t bytes, err *e);
     void (*buffer_free)(gpu_buffer *b);
+    void *(*contents)(gpu_buffer *b); /* NULL: contents below, all the time */
     const gpu_kernel *(*kernel_named)(gpu *g, const char *name, err *e);
     /* Called with dispatches that gpu_run has checked. */
     err_code (*run)(gpu *g, const gpu_dispatch *d, size_t n, gpu_time *out, err *e);

@@ -25,5 +25,7 @@ typedef struct probe_checks {
 
 /* Failed checks are in the result; E_EXTERN: the device itself failed, E_LIMIT: no memory. */
 MUST_USE err_code probe_test_run(gpu *g, arena *mem, probe_checks *out, err *e);
+/* One in five of the cases of matrices and attention: for tools that make everything slow. */
+MUST_USE err_code probe_test_run_short(gpu *g, arena *mem, probe_checks *out, err *e);
 
 #endif
