@@ -62,6 +62,8 @@ for k in run["kernels"]:
           k["flops"] / s / 1e12 if k.get("flops") else 0))
     if k["kernel"] == "read_bandwidth": read[k["bytes"]] = k["bytes"] / s
     if k["kernel"].startswith("gemv") and k["kernel"].endswith("_c1"): gemv.append((k["bytes"] / s, k["what"]))
+for p in run["output_matrix"]:
+    if p["n"] == 1: gemv.append((run["output_matrix_bytes"] / p["median_s"], "output matrix, B = 1"))
 plateau = read[max(read)]
 best, what = max(gemv)
 ok = plateau >= 0.85 * sheet

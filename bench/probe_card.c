@@ -1,5 +1,7 @@
 #include "probe_card.h"
 
+#include "reference.h"
+
 #include "base/jsonw.h"
 #include "base/prov.h"
 #include "card.h"
@@ -261,6 +263,9 @@ err_code probe_json(const probe_result *r, buf *out, err *e) {
     add_parts(root, "step_layers", r->steps, r->steps_n, r->plan->kind);
     add_parts(root, "micro_batch_layers", r->micro, r->micro_n, r->plan->kind);
     add_parts(root, "output_matrix", r->outputs, r->outputs_n, r->plan->kind);
+    const model_shape *s = r->plan->shape;
+    jw_int(root, "output_matrix_bytes",
+           s->vocab * (int64_t)weight_row_bytes(r->plan->kind, (size_t)s->n_embd));
     if (r->soaked_step_s > 0) {
         cJSON *o = jw_obj(root, "soak");
         jw_num(o, "soak_s", r->plan->soak_s);
