@@ -189,9 +189,9 @@ static err_code run_probe(const opts *o, gpu *g, card_library *lib, arena *mem, 
 }
 
 static err_code dry_run(const opts *o, gpu *g, buf *out, err *e) {
-    probe_plan plan;
+    probe_plan plan = {0};
     const gpu_info *device = g ? gpu_about(g) : NULL;
-    if (read_plan(o, device, &plan, e)) return e->code;
+    if (read_plan(o, device, &plan, e) || !plan.shape) return e->code;
     tell_plan(&plan, device, out);
     return OK;
 }

@@ -91,8 +91,8 @@ err_code measure(gpu *g, const gpu_dispatch *d, size_t n, int64_t items_n, const
     sampler s = {.g = g, .d = d, .n = n, .items_n = (double)items_n};
     double *gpu_s = ARENA_ARRAY(mem, double, o->samples_n);
     double *wall_s = ARENA_ARRAY(mem, double, o->samples_n);
-    measurement wall;
-    gpu_time t;
+    measurement wall = {0};
+    gpu_time t = {0};
     *out = (measurement){.gpu_s = gpu_s, .wall_s = wall_s, .samples_n = o->samples_n};
     if (!gpu_s || !wall_s) return err_set(e, E_LIMIT, "probe", "does not fit the memory budget");
     if (sample(&s, &t, e) || lengthen(&s, best_clock(&t) * (double)items_n, o, mem, out, e) ||

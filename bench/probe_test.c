@@ -76,10 +76,10 @@ static float *result(bed *b, size_t n, slice *s) {
 }
 
 static void *weights(bed *b, weight_kind kind, const linear_args *a, slice *s) {
-    size_t bytes = weight_row_bytes(kind, a->cols_n) * a->rows_n, block = bytes;
+    size_t bytes = weight_row_bytes(kind, a->cols_n) * a->rows_n;
     if (kind == WEIGHT_F16) return halves(b, bytes / 2, s);
     unsigned char *w = buffer(b, bytes, s);
-    block = weight_row_bytes(kind, BLOCK_N);
+    size_t block = weight_row_bytes(kind, BLOCK_N);
     for (size_t i = 0; w && i < bytes; i++) w[i] = (unsigned char)(draw(b, 255) + 1);
     for (size_t i = 0; w && i < bytes; i += block) {
         uint16_t scale = short_half(b, 8 + draw(b, 3));
