@@ -12,7 +12,9 @@ ldd "$kit"/ratecast* | awk '$3 ~ /^\// { print $3 }' | sort -u | grep -v '/lib\(
     cp -L "$lib" "$kit/libs/"
 done
 chmod u+w "$kit"/libs/*
+# shellcheck disable=SC2016 # $ORIGIN is for the loader
 for f in "$kit"/ratecast*; do patchelf --set-rpath '$ORIGIN/libs' "$f"; done
+# shellcheck disable=SC2016
 for f in "$kit"/libs/*; do patchelf --set-rpath '$ORIGIN' "$f"; done
 strip -g "$kit"/ratecast*
 # for rebuild.sh
