@@ -173,6 +173,7 @@ static void read_rows(import_cursor *c, const import_piece *p, jr o, size_t *las
  * two stays in a card, unused. `first`: the file's first row. */
 static void exclude_cold(import *in, size_t first) {
     size_t n = 0;
+    if (first == in->rows_n) return; /* no row at all */
     const import_row *r = in->rows + first;
     while (first + n < in->rows_n && r[n].line == r->line) n++;
     if (n == 0 || first + 2 * n > in->rows_n) return;
