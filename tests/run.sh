@@ -6,7 +6,7 @@ set -u
 FLOOR=2000
 build=$1
 log=$build/tests.log
-ctest --test-dir "$build" --verbose --no-tests=error >"$log" 2>&1
+ctest --test-dir "$build" --parallel 2 --verbose --no-tests=error >"$log" 2>&1
 status=$?
 [ $status -eq 0 ] || grep -E '^ *[0-9]+: (\[FAIL\]|\[CRASH\]|\[----\]|FAIL|.*Sanitizer|.*runtime error)|\*\*\*' "$log" | head -100
 grep -E '^ *[0-9]+: .*(SKIP|skipped)' "$log" | head -20

@@ -2,6 +2,7 @@
 # The CUDA backend without a GPU: kernels.metal compiles for sm_90 and spills nothing; the host's side passes the
 # self-test on a double of the CUDA runtime, with graphs and without. Skipped, aloud, where there is no nvcc.
 # REPO: the source folder; CXX, CC.
+# shellcheck disable=SC2317 # functions that `is` calls by name
 set -u
 : "${REPO:?path of the repository}"
 NVCC=${NVCC:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
