@@ -75,7 +75,8 @@ for k in range(K):
             assert t["cached_tokens"] == 0
         first, last = t["t_first_s"] - t["t_send_s"], t["t_last_s"] - t["t_first_s"]
         assert first >= (float(prefill_ms) + float(token_ms)) / 1e3 - slack, first
-        assert last >= float(token_ms) / 1e3 * (out - 1) - out * slack and t["t_done_s"] < 60
+        # from the request on: a busy client may read the first token late, and those behind it at once
+        assert first + last >= (float(prefill_ms) + float(token_ms) * out) / 1e3 - slack and t["t_done_s"] < 60
         assert abs(sum(t["itl_ms"]) - last * 1e3) < 0.01 * out
         if before:
             assert t["t_send_s"] >= before["t_done_s"] + c.get("tool_s", 0) - 1e-6, "tool latency"
