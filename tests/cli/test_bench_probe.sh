@@ -57,6 +57,8 @@ for seed in 1 2 3; do
     is "self-test, seed $seed: exit 0" test $code -eq 0
     is "self-test, seed $seed: passed" grep -q '^self-test: passed, 17 kernels' out
 done
+probe --self-test
+is "self-test: without a GPU the kernels run on the CPU" grep -q '^self-test: passed, 17 kernels' out
 probe --backend cpu --self-test --json
 is "self-test: JSON" grep -q '"passed": true' out
 probe --backend cpu --shape qwen2.5-32b
