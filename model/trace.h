@@ -19,6 +19,8 @@
 #include <stdint.h>
 
 enum { TRACE_TURN_SPANS_MAX = 4, TRACE_EVENTS_MAX = 1000000 };
+/* A picture of more spans is refused: it would show no single one. */
+enum { TRACE_PLOT_SPANS_MAX = 100000 };
 
 typedef struct trace_options {
     span_window window;

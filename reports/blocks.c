@@ -184,26 +184,7 @@ static void put_banner(const block_context *c, buf *out) {
 }
 
 static void put_figures(const block_context *c, buf *out) {
-    static const char *const HEAD[] = {"figure", "printed", "regenerated",
-                                       "unit",   "status",  "reason"};
-    const figure_list *l = &c->s->figures;
-    table *t = table_new(c->mem, sizeof HEAD / sizeof *HEAD);
-    for (size_t i = 3; i < sizeof HEAD / sizeof *HEAD; i++) table_left(t, i);
-    table_row(t, HEAD);
-    for (size_t i = 0; i < l->n; i++) {
-        const figure *f = &l->figures[i];
-        const char *row[] = {f->what,
-                             f->printed,
-                             f->regenerated ? f->regenerated : "–",
-                             f->unit,
-                             FIGURE_STATUS_NAMES[f->status],
-                             f->reason};
-        table_row(t, row);
-    }
-    table_markdown(t, out);
-    buf_addf(out, "\n%zu figures: %zu same, %zu do not follow, %zu given, %zu differ\n", l->n,
-             l->count[FIGURE_SAME], l->count[FIGURE_NOT], l->count[FIGURE_GIVEN],
-             l->count[FIGURE_DIFFERS]);
+    figures_text(&c->s->figures, false, c->mem, out);
 }
 
 static void put_inputs(const block_context *c, buf *out) {

@@ -197,7 +197,7 @@ void composed_done(composed *c) {
 
 static err_code timeline(const projection *p, span_window w, arena *mem, buf *tsv, err *e) {
     trace t;
-    trace_options how = {.window = w, .most_n = PLOT_SPANS_MAX, .rows_only = true};
+    trace_options how = {.window = w, .most_n = TRACE_PLOT_SPANS_MAX, .rows_only = true};
     if (trace_new(p, how, mem, &t, e) == OK) report_timeline_tsv(&t, tsv);
     trace_done(&t);
     return e->code;

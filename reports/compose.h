@@ -22,9 +22,6 @@
 #include "marks.h"
 #include "spec.h"
 
-/* A picture of more spans is refused: it would show no single one. */
-enum { PLOT_SPANS_MAX = 100000 };
-
 typedef struct composed {
     buf text; /* Markdown with marks */
     mark *marks;

@@ -172,20 +172,22 @@ err_code figures_run(const char *path, const char *scenario_dir, card_library *l
 
 /* ---- printing ---- */
 
-void figures_text(const figure_list *l, arena *scratch, buf *out) {
+void figures_text(const figure_list *l, bool documents, arena *scratch, buf *out) {
     static const char *const HEAD[] = {"document", "figure", "printed", "regenerated",
                                        "unit",     "status", "reason"};
-    table *t = table_new(scratch, sizeof HEAD / sizeof *HEAD);
+    enum { N = sizeof HEAD / sizeof *HEAD };
+    size_t skip = documents ? 0 : 1; /* of one document the first column says nothing */
+    table *t = table_new(scratch, N - skip);
     static const size_t LEFT[] = {1, 4, 5, 6};
-    for (size_t i = 0; i < sizeof LEFT / sizeof *LEFT; i++) table_left(t, LEFT[i]);
-    table_row(t, HEAD);
+    for (size_t i = 0; i < sizeof LEFT / sizeof *LEFT; i++) table_left(t, LEFT[i] - skip);
+    table_row(t, HEAD + skip);
     for (size_t i = 0; i < l->n; i++) {
         const figure *f = &l->figures[i];
-        const char *row[] = {f->document, f->what,
-                             f->printed,  f->regenerated ? f->regenerated : "–",
-                             f->unit,     FIGURE_STATUS_NAMES[f->status],
-                             f->reason};
-        table_row(t, row);
+        const char *row[N] = {f->document, f->what,
+                              f->printed,  f->regenerated ? f->regenerated : "–",
+                              f->unit,     FIGURE_STATUS_NAMES[f->status],
+                              f->reason};
+        table_row(t, row + skip);
     }
     table_markdown(t, out);
     buf_addf(out, "\n%zu figures: %zu same, %zu do not follow, %zu given, %zu differ\n", l->n,

@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "card.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define FIGURES_SCHEMA "ratecast.figures/1"
@@ -50,7 +51,8 @@ MUST_USE err_code figures_run(const char *path, const char *scenario_dir, card_l
 /* The same of a list that is in memory; of one document's figures only, or of all (NULL). */
 MUST_USE err_code figures_parse(const file_bytes *f, const char *scenario_dir, const char *document,
                                 card_library *lib, arena *mem, figure_list *out, err *e);
-void figures_text(const figure_list *l, arena *scratch, buf *out);
+/* `documents`: with a column that says which document a figure is of. */
+void figures_text(const figure_list *l, bool documents, arena *scratch, buf *out);
 void figures_json(const figure_list *l, buf *out);
 
 #endif

@@ -35,7 +35,8 @@ typedef struct spec_witness {
     size_t cards_n;
 } spec_witness;
 
-/* A picture: its kind says which script draws it and what its data are. */
+/* A picture: its kind says what its data are, and by its name which script, plots/NAME.gp, draws
+ * them. */
 typedef enum plot_kind {
     PLOT_STACK,     /* of a run: wall-clock by what the device did */
     PLOT_SWEEP,     /* of a run with a sweep */

@@ -35,7 +35,7 @@ static int run(const opts *o) {
         if (opts_has(o, "json"))
             figures_json(&l, &out);
         else
-            figures_text(&l, mem, &out);
+            figures_text(&l, true, mem, &out);
         code = l.count[FIGURE_DIFFERS] > 0 ? 1 : 0;
         (void)write_out(o, &out, &lib, list, &l, mem, &e);
         buf_done(&out);

@@ -281,15 +281,13 @@ static const char *target(output *w, const char *name, const char *ending, err *
     return path_in(w, w->staged, file, e);
 }
 
-static const char *SCRIPTS[] = {"stack", "sweep", "timeline", "card", "waterfall", "validate"};
-
 /* Table, picture, and the picture's text for the page. */
 static err_code write_plot(output *w, size_t i, const char **svg, err *e) {
     const spec_plot *p = &w->s->plots[i];
     const buf *tsv = &w->tables[i];
     file_bytes f = {0};
     const char *table = target(w, p->name, ".tsv", e), *picture = target(w, p->name, ".svg", e);
-    const char *script = arena_printf(w->mem, "plots/%s.gp", SCRIPTS[p->kind]);
+    const char *script = arena_printf(w->mem, "plots/%s.gp", PLOT_KIND_NAMES[p->kind]);
     if (!e->code && script &&
         plot_run(cli_data_path(script, w->mem), tsv->s, tsv->len, picture, e) == OK &&
         file_write(table, tsv->s, tsv->len, e) == OK && file_read(picture, w->mem, &f, e) == OK)

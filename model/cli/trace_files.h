@@ -16,9 +16,6 @@
             false                                                                                  \
     }
 
-/* A picture of more is refused: it would show no single span. */
-enum { TRACE_PLOT_SPANS_MAX = 100000 };
-
 /* E_USAGE: a window without a file, not FROM:TO, a sweep, a file named
  * twice, a picture neither .svg nor .png. */
 MUST_USE err_code trace_files_check(const opts *o, bool sweep, span_window *w, err *e);

@@ -52,7 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                 buf_init(&out);
                 check(&l);
                 figures_json(&l, &out);
-                figures_text(&l, mem, &out);
+                figures_text(&l, true, mem, &out);
                 buf_done(&out);
             }
         }
