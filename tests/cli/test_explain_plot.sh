@@ -10,10 +10,6 @@ S=$REPO/scenarios
 P=$S/published
 
 mkdir fake
-gnuplot_is() { # SCRIPT
-    printf '#!/bin/sh\n%s\n' "$1" >fake/gnuplot
-    chmod +x fake/gnuplot
-}
 
 # States and steps of --json, a line each: walls and changes in nanoseconds, speedup and its change to six digits. A chain
 # has the start of its later links at the end of those before.

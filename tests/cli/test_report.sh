@@ -9,10 +9,6 @@ S=$REPO/scenarios
 
 # A stand-in for gnuplot, called as SCRIPT DATA PICTURE behind -d -c: the picture is a mark and the table's length.
 mkdir fake bin none
-gnuplot_is() { # SCRIPT
-    printf '#!/bin/sh\n%s\n' "$1" >fake/gnuplot
-    chmod +x fake/gnuplot
-}
 GOOD='printf "<svg xmlns=\"http://www.w3.org/2000/svg\"><g id=\"a\"/>%s</svg>\n" "$(wc -l <"$4")" >"$5"'
 gnuplot_is "$GOOD"
 ln -s "$RATECAST" bin/ratecast

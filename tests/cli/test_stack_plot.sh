@@ -8,10 +8,6 @@ TAB=$(printf '\t')
 S=$REPO/scenarios
 
 mkdir fake
-gnuplot_is() { # SCRIPT
-    printf '#!/bin/sh\n%s\n' "$1" >fake/gnuplot
-    chmod +x fake/gnuplot
-}
 
 # A line an arm of --json: name, wall-clock, prefill, decode, other, idle, both ends of the interval, in nanoseconds; -: none
 json_rows() {

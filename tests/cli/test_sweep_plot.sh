@@ -10,10 +10,6 @@ S=$REPO/scenarios/cache_ab.json
 sed 's/"H": 1/"H": 3/' "$S" >turns.json
 
 mkdir fake
-gnuplot_is() { # SCRIPT
-    printf '#!/bin/sh\n%s\n' "$1" >fake/gnuplot
-    chmod +x fake/gnuplot
-}
 usual_path=$PATH
 PATH=$T/fake:$PATH
 gnuplot_is 'cp "$4" seen.tsv; echo picture >"$5"'

@@ -128,10 +128,6 @@ is "a failing run leaves the file" grep -qx good kept
 
 plot() { run project mine.json --timeline-plot "$@"; }
 mkdir fake
-gnuplot_is() { # SCRIPT
-    printf '#!/bin/sh\n%s\n' "$1" >fake/gnuplot
-    chmod +x fake/gnuplot
-}
 usual_path=$PATH
 PATH=$T/fake:$PATH
 # shellcheck disable=SC2016 # the stand-in expands them

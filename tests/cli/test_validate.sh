@@ -192,10 +192,6 @@ refused "a card whose machine has no name" 'states no hardware.id'
 
 plot() { run validate good --summaries --card $SPLIT --plot "$@"; }
 mkdir fake
-gnuplot_is() { # SCRIPT
-    printf '#!/bin/sh\n%s\n' "$1" >fake/gnuplot
-    chmod +x fake/gnuplot
-}
 usual_path=$PATH
 PATH=$T/fake:$PATH
 # shellcheck disable=SC2016 # the stand-in expands them
