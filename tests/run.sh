@@ -9,6 +9,10 @@ log=$build/tests.log
 ctest --test-dir "$build" --parallel 2 --verbose --no-tests=error >"$log" 2>&1
 status=$?
 [ $status -eq 0 ] || grep -E '^ *[0-9]+: (\[FAIL\]|\[CRASH\]|\[----\]|FAIL|.*Sanitizer|.*runtime error)|\*\*\*' "$log" | head -100
+# the end of what each failed test said: a log that is gone with its machine explains nothing
+[ $status -eq 0 ] || sed -nE 's/.*Test *#([0-9]+): .*\*\*\*(Failed|Timeout|Exception).*/\1/p' "$log" | sort -un | while read -r n; do
+    grep -E "^ *$n: " "$log" | tail -40
+done
 grep -E '^ *[0-9]+: .*(SKIP|skipped)' "$log" | head -20
 grep -E '% tests passed' "$log"
 # Criterion: "Tested: 4 | Passing: 4 | ..."; shell tests: "31 passed, 0 failed"; replay: "12 inputs replayed"

@@ -4,7 +4,7 @@
 set -eu
 kit=$(cd "$(dirname "$0")" && pwd)
 nvcc=${NVCC:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
-root=$(dirname "$(dirname "$(readlink -f "$nvcc")")")
+root=$(sh "$kit/bench/cuda/root.sh" "$nvcc")
 work=$(mktemp -d)
 sh "$kit/bench/cuda/build.sh" "$nvcc" "$kit/bench" "$work/kernels_cuda.o" "$@"
 cd "$work"

@@ -7,7 +7,7 @@ set -u
 : "${REPO:?path of the repository}"
 NVCC=${NVCC:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
 [ -x "$NVCC" ] || { echo "skipped: no nvcc"; exit 77; }
-include=$(dirname "$(dirname "$(readlink -f "$NVCC")")")/include
+include=$(sh "$REPO/bench/cuda/root.sh" "$NVCC")/include
 T=$(mktemp -d)
 trap 'rm -rf "$T"' EXIT
 failures=0
@@ -22,6 +22,12 @@ for flag in -DNDEBUG -DRATECAST_CUDA_SHUFFLES; do
     is "nvcc $flag: 17 kernels, nothing in local memory" test "$(grep -c ' 0 bytes stack frame, 0 bytes spill' "$T/k.o.log")" = 17
 done
 rm -f "$T/k.o"
+
+# the toolkit's folder comes from the compiler: a script of its name elsewhere finds the same one
+mkdir "$T/elsewhere"
+printf '#!/bin/sh\nexec "%s" "$@"\n' "$(readlink -f "$NVCC")" >"$T/elsewhere/nvcc"
+chmod +x "$T/elsewhere/nvcc"
+is "headers found from a wrapper" test -f "$(sh "$REPO/bench/cuda/root.sh" "$T/elsewhere/nvcc")/include/cuda_runtime_api.h"
 
 build() {
     sh "$REPO/bench/msl/build.sh" "${CXX:-c++}" "$REPO/bench" "$T/kernels_cpu.o" || return 1
