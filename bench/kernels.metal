@@ -154,22 +154,25 @@ struct weights_q4_0 {
 
 // ---- few columns: matrix times vectors ----
 //
-// A SIMD group takes GEMV_ROWS rows and walks them 8 blocks at a time, four lanes a block, so that
-// the lanes read one run of memory and each part of x serves all rows. Rows and columns beyond the
-// last are read again from the last and not stored: every lane reaches simd_sum.
+// A group takes ROWS rows, and its SIMD groups share their blocks out: a matrix of few rows still
+// keeps a large GPU busy, and no SIMD group waits for memory many times in a row. A SIMD group takes
+// 8 blocks at a time, four lanes a block, so that the lanes read one run of memory and each part of
+// x serves all rows. Rows and columns beyond the last are read again from the last and not stored:
+// every lane reaches simd_sum, every SIMD group the barrier.
 
-template <typename W, int COLUMNS>
+template <typename W, uint ROWS, uint COLUMNS>
 static inline void gemv(device const ushort *weights, device const float4 *x, device float *y,
-                        constant linear_args &args, uint3 group, uint simd, uint lane) {
-    uint row0 = (group.x * GEMV_SIMDS + simd) * GEMV_ROWS, column0 = group.y * COLUMNS;
+                        constant linear_args &args, threadgroup float *memory, uint3 group,
+                        uint simd, uint lane) {
+    uint row0 = group.x * ROWS, column0 = group.y * COLUMNS;
     uint blocks_n = args.cols_n / BLOCK_N, part = lane % 4;
-    float sums[GEMV_ROWS][COLUMNS];
+    float sums[ROWS][COLUMNS];
     UNROLL
-    for (uint r = 0; r < GEMV_ROWS; r++) {
+    for (uint r = 0; r < ROWS; r++) {
         UNROLL
         for (uint c = 0; c < COLUMNS; c++) sums[r][c] = 0.0f;
     }
-    for (uint b = lane / 4; b < blocks_n; b += SIMD_N / 4) {
+    for (uint b = (simd * SIMD_N + lane) / 4; b < blocks_n; b += GEMV_GROUP_N / 4) {
         float4 x1[COLUMNS], x2[COLUMNS];
         UNROLL
         for (uint c = 0; c < COLUMNS; c++) {
@@ -179,7 +182,7 @@ static inline void gemv(device const ushort *weights, device const float4 *x, de
             x2[c] = x[(at + W::second(part)) / 4];
         }
         UNROLL
-        for (uint r = 0; r < GEMV_ROWS; r++) {
+        for (uint r = 0; r < ROWS; r++) {
             ulong row = min(row0 + r, args.rows_n - 1);
             device const ushort *block = weights + (row * blocks_n + b) * W::BLOCK;
             float4 w1 = float4(0.0f), w2 = float4(0.0f);
@@ -191,13 +194,20 @@ static inline void gemv(device const ushort *weights, device const float4 *x, de
         }
     }
     UNROLL
-    for (uint r = 0; r < GEMV_ROWS; r++) {
+    for (uint r = 0; r < ROWS; r++) {
         UNROLL
         for (uint c = 0; c < COLUMNS; c++) {
             float sum = simd_sum(sums[r][c]);
-            if (lane == 0 && row0 + r < args.rows_n && column0 + c < args.columns_n)
-                y[(column0 + c) * args.rows_n + row0 + r] = sum;
+            if (lane == 0) memory[(simd * COLUMNS + c) * ROWS + r] = sum;
         }
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup); // the sums of all SIMD groups are there
+    uint at = simd * SIMD_N + lane, row = row0 + at % ROWS, column = column0 + at / ROWS;
+    if (at < COLUMNS * ROWS && row < args.rows_n && column < args.columns_n) {
+        float sum = 0.0f;
+        UNROLL
+        for (uint s = 0; s < GEMV_SIMDS; s++) sum += memory[s * COLUMNS * ROWS + at];
+        y[column * args.rows_n + row] = sum;
     }
 }
 
@@ -205,60 +215,66 @@ kernel void gemv_q8_0_c1(device const ushort *weights [[buffer(0)]],
                          device const float4 *x [[buffer(1)]],
                          device float *y [[buffer(2)]],
                          constant linear_args &args [[buffer(3)]],
+                         threadgroup float *memory GROUP_MEMORY(0),
                          uint3 group [[threadgroup_position_in_grid]],
                          uint simd [[simdgroup_index_in_threadgroup]],
                          uint lane [[thread_index_in_simdgroup]]) {
-    gemv<weights_q8_0, 1>(weights, x, y, args, group, simd, lane);
+    gemv<weights_q8_0, GEMV_ROWS, 1>(weights, x, y, args, memory, group, simd, lane);
 }
 
 kernel void gemv_q8_0_c4(device const ushort *weights [[buffer(0)]],
                          device const float4 *x [[buffer(1)]],
                          device float *y [[buffer(2)]],
                          constant linear_args &args [[buffer(3)]],
+                         threadgroup float *memory GROUP_MEMORY(0),
                          uint3 group [[threadgroup_position_in_grid]],
                          uint simd [[simdgroup_index_in_threadgroup]],
                          uint lane [[thread_index_in_simdgroup]]) {
-    gemv<weights_q8_0, 4>(weights, x, y, args, group, simd, lane);
+    gemv<weights_q8_0, GEMV_ROWS, 4>(weights, x, y, args, memory, group, simd, lane);
 }
 
 kernel void gemv_q8_0_c8(device const ushort *weights [[buffer(0)]],
                          device const float4 *x [[buffer(1)]],
                          device float *y [[buffer(2)]],
                          constant linear_args &args [[buffer(3)]],
+                         threadgroup float *memory GROUP_MEMORY(0),
                          uint3 group [[threadgroup_position_in_grid]],
                          uint simd [[simdgroup_index_in_threadgroup]],
                          uint lane [[thread_index_in_simdgroup]]) {
-    gemv<weights_q8_0, 8>(weights, x, y, args, group, simd, lane);
+    gemv<weights_q8_0, GEMV_ROWS_8, 8>(weights, x, y, args, memory, group, simd, lane);
 }
 
 kernel void gemv_q4_0_c1(device const ushort *weights [[buffer(0)]],
                          device const float4 *x [[buffer(1)]],
                          device float *y [[buffer(2)]],
                          constant linear_args &args [[buffer(3)]],
+                         threadgroup float *memory GROUP_MEMORY(0),
                          uint3 group [[threadgroup_position_in_grid]],
                          uint simd [[simdgroup_index_in_threadgroup]],
                          uint lane [[thread_index_in_simdgroup]]) {
-    gemv<weights_q4_0, 1>(weights, x, y, args, group, simd, lane);
+    gemv<weights_q4_0, GEMV_ROWS, 1>(weights, x, y, args, memory, group, simd, lane);
 }
 
 kernel void gemv_q4_0_c4(device const ushort *weights [[buffer(0)]],
                          device const float4 *x [[buffer(1)]],
                          device float *y [[buffer(2)]],
                          constant linear_args &args [[buffer(3)]],
+                         threadgroup float *memory GROUP_MEMORY(0),
                          uint3 group [[threadgroup_position_in_grid]],
                          uint simd [[simdgroup_index_in_threadgroup]],
                          uint lane [[thread_index_in_simdgroup]]) {
-    gemv<weights_q4_0, 4>(weights, x, y, args, group, simd, lane);
+    gemv<weights_q4_0, GEMV_ROWS, 4>(weights, x, y, args, memory, group, simd, lane);
 }
 
 kernel void gemv_q4_0_c8(device const ushort *weights [[buffer(0)]],
                          device const float4 *x [[buffer(1)]],
                          device float *y [[buffer(2)]],
                          constant linear_args &args [[buffer(3)]],
+                         threadgroup float *memory GROUP_MEMORY(0),
                          uint3 group [[threadgroup_position_in_grid]],
                          uint simd [[simdgroup_index_in_threadgroup]],
                          uint lane [[thread_index_in_simdgroup]]) {
-    gemv<weights_q4_0, 8>(weights, x, y, args, group, simd, lane);
+    gemv<weights_q4_0, GEMV_ROWS_8, 8>(weights, x, y, args, memory, group, simd, lane);
 }
 
 // ---- many columns: matrix product ----

@@ -42,14 +42,15 @@ static void grid(gpu_dispatch *d, int64_t x, int64_t y, int64_t z, int64_t group
 err_code launch_linear(gpu *g, weight_kind kind, linear_by by, slice weights, slice x, slice y,
                        const linear_args *a, arena *mem, gpu_dispatch *out, err *e) {
     static const int64_t COLUMNS[] = {1, 4, 8, MATMUL_COLUMNS};
+    static const int64_t ROWS[] = {GEMV_ROWS, GEMV_ROWS, GEMV_ROWS_8, MATMUL_ROWS};
     const slice slices[] = {weights, x, y};
     const char *name = linear_kernel_name(kind, by);
     if (!name) return err_set(e, E_EXTERN, WEIGHT_NAMES[kind], "no such kernel");
     if (fill(g, name, slices, 3, a, sizeof *a, mem, out, e)) return e->code;
     bool matrix = by == LINEAR_MATRIX;
-    int64_t rows = LINEAR_GROUPS((int64_t)a->rows_n, matrix ? MATMUL_ROWS : GEMV_GROUP_ROWS);
-    grid(out, rows, LINEAR_GROUPS((int64_t)a->columns_n, COLUMNS[by]), 1,
-         matrix ? MATMUL_GROUP_N : GEMV_GROUP_N, matrix ? MATMUL_MEMORY_BYTES : 0);
+    grid(out, LINEAR_GROUPS((int64_t)a->rows_n, ROWS[by]),
+         LINEAR_GROUPS((int64_t)a->columns_n, COLUMNS[by]), 1,
+         matrix ? MATMUL_GROUP_N : GEMV_GROUP_N, matrix ? MATMUL_MEMORY_BYTES : GEMV_MEMORY_BYTES);
     return OK;
 }
 

@@ -12,8 +12,8 @@
 #ifdef RATECAST_GPU_CPU
 
 enum {
-    FORMULA_THREADS = 100000
-}; /* no dispatch of the self-test has so many, the first one after it has */
+    FORMULA_BYTES = 1 << 20
+}; /* no buffer of the self-test has so many, that of the first dispatch after it has */
 
 static gpu_backend backend;
 static gpu *device;
@@ -78,7 +78,7 @@ static void check(const gpu_dispatch *d) {
 /* 10 us a dispatch and 1 ns a thread, in command buffers of 100 us. */
 static err_code run(gpu *g, const gpu_dispatch *d, size_t n, gpu_time *out, err *e) {
     double s = 0;
-    by_formula |= threads(d) > FORMULA_THREADS;
+    by_formula |= gpu_buffer_bytes(d->buffers[0]) > FORMULA_BYTES;
     if (!by_formula) return GPU_CPU.run(g, d, n, out, e);
     for (size_t i = 0; i < n; i++) {
         if (runs_n < 200000) check(&d[i]); /* enough for each list: repeats are copies */
@@ -144,9 +144,9 @@ static void adds_up(const probe_result *r) {
             cr_assert_float_eq(
                 r->prefill[i].m.median_s,
                 3 * first->m.median_s + part(r->outputs, r->outputs_n, 1, 0)->m.median_s, 1e-12);
-    /* 16 dispatches of 10 us a layer and more: a layer is one of a run's, not all of them */
+    /* 16 dispatches of 10 us a layer and more: a layer is one of a run's, not two or all of them */
     cr_assert_geq(part(r->steps, r->steps_n, 1, 512)->m.median_s, 16e-5);
-    cr_assert_leq(part(r->steps, r->steps_n, 1, 512)->m.median_s, 25e-5);
+    cr_assert_leq(part(r->steps, r->steps_n, 1, 512)->m.median_s, 32e-5);
     cr_assert_gt(r->soaked_step_s, 0);
 }
 
