@@ -7,7 +7,7 @@ shift 3
 {
     sed -f "$bench/cuda/rewrite.sed" "$bench/kernels.metal"
     echo '#include "cuda_kernels.h"'
-    awk -f "$bench/cuda/thunks.awk" "$bench/kernels.metal" | sed -f "$bench/cuda/rewrite.sed"
+    awk -f "$bench/thunks.awk" -f "$bench/cuda/thunks.awk" "$bench/kernels.metal" | sed -f "$bench/cuda/rewrite.sed"
 } >"$object.cu"
 # fast math as Metal has it by default
 "$nvcc" -std=c++17 -O3 -arch="${ARCH:-sm_90}" --use_fast_math -lineinfo -Xptxas -v -Xcompiler -fPIC,-fno-exceptions,-fno-threadsafe-statics \

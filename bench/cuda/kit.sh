@@ -18,7 +18,7 @@ for f in "$kit"/ratecast*; do patchelf --set-rpath '$ORIGIN/libs' "$f"; done
 for f in "$kit"/libs/*; do patchelf --set-rpath '$ORIGIN' "$f"; done
 strip -g "$kit"/ratecast*
 # for rebuild.sh
-cp bench/*.c bench/*.h bench/kernels.metal "$kit/bench/"
+cp bench/*.c bench/*.h bench/kernels.metal bench/thunks.awk "$kit/bench/"
 cp -r bench/cuda "$kit/bench/"
 (cd model && find . -name '*.h' | cpio -pdm --quiet "$kit/model" 2>/dev/null) || (cd model && find . -name '*.h' -exec cp --parents {} "$kit/model/" \;)
 cp "$build/bench/libratecast_bench.a" "$build/libratecast.a" "$build"/bench/CMakeFiles/ratecast-bench.dir/*.o \

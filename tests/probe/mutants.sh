@@ -48,7 +48,7 @@ mutated() {
 folder() {
     rm -rf "$T/bench"
     mkdir "$T/bench"
-    cp -R "$bench/msl" "$bench/kernels.h" "$T/bench/"
+    cp -R "$bench/msl" "$bench/kernels.h" "$bench/thunks.awk" "$T/bench/"
     cp "$1" "$T/bench/kernels.metal"
 }
 
