@@ -73,9 +73,9 @@ const char *server_str(const cJSON *o, const char *key) {
     return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(o, key));
 }
 
-bool server_take_ids(const cJSON *list, turn_said *t, char why[SERVER_WHY]) {
+bool server_take_tokens(const cJSON *ids, bool text, turn_said *t, char why[SERVER_WHY]) {
     const cJSON *m;
-    cJSON_ArrayForEach(m, list) {
+    cJSON_ArrayForEach(m, ids) {
         double v = cJSON_IsNumber(m) ? m->valuedouble : -1;
         if (!(v >= 0 && v <= ID_MAX && v == floor(v))) {
             snprintf(why, SERVER_WHY, "expected token ids, found something else among them");
@@ -83,7 +83,9 @@ bool server_take_ids(const cJSON *list, turn_said *t, char why[SERVER_WHY]) {
         }
         buf_addf(&t->ids, "%s%lld", t->ids_n > 0 ? "," : "", (long long)v); /* -0 is 0 */
         t->ids_n++;
+        t->tokens_n++;
     }
+    if (cJSON_GetArraySize(ids) == 0 && text) t->tokens_n++; /* ids are not sent: one an event */
     return true;
 }
 
@@ -97,11 +99,16 @@ void server_error(const cJSON *o, const char *s, size_t len, char why[SERVER_WHY
     snprintf(why, SERVER_WHY, "the server says: %s", head[0] ? head : "nothing");
 }
 
-bool server_is_error(const cJSON *o, const sse_event *ev, char why[SERVER_WHY]) {
+bool server_hear(const server_api *api, const sse_event *ev, turn_said *t, char why[SERVER_WHY]) {
+    if (strcmp(ev->data, "[DONE]") == 0) return true;
+    cJSON *o = server_json(ev->data, ev->len, why);
+    if (!o) return false;
     const cJSON *inner = cJSON_GetObjectItemCaseSensitive(o, "error");
-    if (!ev->error && (!inner || cJSON_IsNull(inner))) return false;
-    server_error(o, ev->data, ev->len, why);
-    return true;
+    bool is_error = ev->error || (inner && !cJSON_IsNull(inner));
+    if (is_error) server_error(o, ev->data, ev->len, why);
+    bool fine = !is_error && api->read(o, t, why);
+    cJSON_Delete(o);
+    return fine;
 }
 
 cJSON *server_get(http *h, const char *path, double timeout_s, long *status, err *e) {

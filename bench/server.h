@@ -8,6 +8,8 @@
 
 #include "base/arena.h"
 
+struct cJSON;
+
 enum { SERVER_WHY = 320 };
 
 /* What a server tells of itself. 0 or NULL: not told. */
@@ -48,8 +50,8 @@ typedef struct server_api {
     /* E_EXTERN: no answer, or one of another kind. */
     err_code (*discover)(http *h, double timeout_s, arena *mem, server_info *out, err *e);
     void (*ask)(const turn_ask *a, buf *body); /* appends the request's body */
-    /* False: the event is an error or not what it should be, with the reason in `why`. */
-    bool (*hear)(const sse_event *ev, turn_said *t, char why[SERVER_WHY]);
+    /* What the object of an event says; false: not what it should, with the reason in `why`. */
+    bool (*read)(const struct cJSON *o, turn_said *t, char why[SERVER_WHY]);
     /* Empties the slots; false: this server cannot be asked to. NULL: no slots. */
     bool (*forget)(http *h, double timeout_s, int64_t slots_n);
 } server_api;
@@ -57,6 +59,9 @@ typedef struct server_api {
 /* llama-server's own POST /completion; any OpenAI-compatible POST /v1/completions that takes token
  * ids. */
 extern const server_api SERVER_LLAMA, SERVER_OPENAI;
+
+/* Takes an event of the reply. False: it is an error or not what it should be, with the reason. */
+bool server_hear(const server_api *api, const sse_event *ev, turn_said *t, char why[SERVER_WHY]);
 
 /* ---- for adapters ---- */
 
@@ -66,10 +71,9 @@ struct cJSON *server_json(const char *s, size_t len, char why[SERVER_WHY]);
 int64_t server_int(const struct cJSON *o, const char *key);
 double server_num(const struct cJSON *o, const char *key);
 const char *server_str(const struct cJSON *o, const char *key);
-/* Takes the ids of an array; false: it holds something else. */
-bool server_take_ids(const struct cJSON *list, turn_said *t, char why[SERVER_WHY]);
-/* Is it an error instead of a part of a reply? `why` says what the server says then. */
-bool server_is_error(const struct cJSON *o, const sse_event *ev, char why[SERVER_WHY]);
+/* Takes the tokens of an event: the ids of an array or, where there are none, one if `text` says
+ * that the event holds some. False: the array holds something else. */
+bool server_take_tokens(const struct cJSON *ids, bool text, turn_said *t, char why[SERVER_WHY]);
 /* "the server says: ..." from {"error": {"message": ...}} or {"message": ...}, else from the bytes.
  */
 void server_error(const struct cJSON *o, const char *s, size_t len, char why[SERVER_WHY]);

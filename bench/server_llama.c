@@ -88,27 +88,16 @@ static void read_end(const cJSON *o, turn_said *t) {
     snprintf(t->stop, sizeof t->stop, "%s", why ? why : "");
 }
 
-static bool hear(const sse_event *ev, turn_said *t, char why[SERVER_WHY]) {
-    if (strcmp(ev->data, "[DONE]") == 0) return true;
-    cJSON *o = server_json(ev->data, ev->len, why);
-    if (!o) return false;
-    bool fine = !server_is_error(o, ev, why);
-    if (fine) {
-        const cJSON *ids = cJSON_GetObjectItemCaseSensitive(o, "tokens");
-        bool stop = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(o, "stop"));
-        int64_t before = t->ids_n;
-        fine = server_take_ids(ids, t, why);
-        if (cJSON_GetArraySize(ids) > 0)
-            t->tokens_n += t->ids_n - before;
-        else if (!stop && server_str(o, "content") &&
-                 !cJSON_GetObjectItemCaseSensitive(o, "prompt_progress"))
-            t->tokens_n++; /* a version that does not send ids: an event is a token */
-        int64_t slot = server_int(o, "id_slot");
-        if (slot >= 0) t->slot = slot;
-        if (stop) read_end(o, t);
-    }
-    cJSON_Delete(o);
-    return fine;
+static bool read_event(const cJSON *o, turn_said *t, char why[SERVER_WHY]) {
+    const cJSON *ids = cJSON_GetObjectItemCaseSensitive(o, "tokens");
+    bool stop = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(o, "stop"));
+    bool text = !stop && server_str(o, "content") &&
+                !cJSON_GetObjectItemCaseSensitive(o, "prompt_progress");
+    if (!server_take_tokens(ids, text, t, why)) return false;
+    int64_t slot = server_int(o, "id_slot");
+    if (slot >= 0) t->slot = slot;
+    if (stop) read_end(o, t);
+    return true;
 }
 
 static bool forget(http *h, double timeout_s, int64_t slots_n) {
@@ -132,5 +121,5 @@ const server_api SERVER_LLAMA = {.name = "llama",
                                  .can_skip_cache = true,
                                  .discover = discover,
                                  .ask = ask,
-                                 .hear = hear,
+                                 .read = read_event,
                                  .forget = forget};

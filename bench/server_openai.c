@@ -69,12 +69,8 @@ static void read_usage(const cJSON *o, turn_said *t) {
 static bool read_choice(const cJSON *c, turn_said *t, char why[SERVER_WHY]) {
     const cJSON *ids = cJSON_GetObjectItemCaseSensitive(c, "token_ids");
     const char *text = server_str(c, "text"), *end = server_str(c, "finish_reason");
-    int64_t before = t->ids_n;
-    if (!server_take_ids(ids, t, why)) return false;
-    if (cJSON_GetArraySize(ids) > 0)
-        t->tokens_n += t->ids_n - before;
-    else if (text && (*text || !end))
-        t->tokens_n++; /* no ids: an event is a token, but for an empty one at the end */
+    /* an empty one at the end is none */
+    if (!server_take_tokens(ids, text && (*text || !end), t, why)) return false;
     if (end) {
         t->ended = true;
         snprintf(t->stop, sizeof t->stop, "%s", end);
@@ -82,21 +78,17 @@ static bool read_choice(const cJSON *c, turn_said *t, char why[SERVER_WHY]) {
     return true;
 }
 
-static bool hear(const sse_event *ev, turn_said *t, char why[SERVER_WHY]) {
-    if (strcmp(ev->data, "[DONE]") == 0) return true;
-    cJSON *o = server_json(ev->data, ev->len, why);
-    if (!o) return false;
-    bool fine = !server_is_error(o, ev, why);
-    if (fine) {
-        const cJSON *choice = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(o, "choices"), 0);
-        fine = !choice || read_choice(choice, t, why);
-        read_usage(o, t);
-        if (t->prompt_tok >= 0 && t->cached_tok >= 0 && t->prompt_tok >= t->cached_tok)
-            t->new_tok = t->prompt_tok - t->cached_tok;
-    }
-    cJSON_Delete(o);
-    return fine;
+static bool read_event(const cJSON *o, turn_said *t, char why[SERVER_WHY]) {
+    const cJSON *choice = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(o, "choices"), 0);
+    if (choice && !read_choice(choice, t, why)) return false;
+    read_usage(o, t);
+    if (t->prompt_tok >= 0 && t->cached_tok >= 0 && t->prompt_tok >= t->cached_tok)
+        t->new_tok = t->prompt_tok - t->cached_tok;
+    return true;
 }
 
-const server_api SERVER_OPENAI = {
-    .name = "openai", .path = "/v1/completions", .discover = discover, .ask = ask, .hear = hear};
+const server_api SERVER_OPENAI = {.name = "openai",
+                                  .path = "/v1/completions",
+                                  .discover = discover,
+                                  .ask = ask,
+                                  .read = read_event};

@@ -97,7 +97,7 @@ static void on_event(void *arg, const sse_event *ev) {
     const session_spec *s = a->run->s;
     int64_t before = a->said.tokens_n;
     if (a->why[0]) return;
-    if (!s->api->hear(ev, &a->said, a->why)) {
+    if (!server_hear(s->api, ev, &a->said, a->why)) {
         if (!a->why[0]) snprintf(a->why, sizeof a->why, "an event that cannot be read");
         return;
     }

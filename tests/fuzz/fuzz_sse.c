@@ -26,7 +26,7 @@ static void hear(void *arg, const sse_event *ev) {
     buf_add_n(&e->all, ev->data, ev->len);
     for (size_t i = 0; i < 2; i++) {
         char why[SERVER_WHY] = "";
-        EXPECT(APIS[i]->hear(ev, &e->said[i], why) == (why[0] == '\0'));
+        EXPECT(server_hear(APIS[i], ev, &e->said[i], why) == (why[0] == '\0'));
         EXPECT(!strpbrk(why, "\n\r"));
         sane(&e->said[i]);
     }

@@ -8,7 +8,7 @@
 static bool hear(const server_api *api, const char *data, turn_said *t, char why[SERVER_WHY]) {
     sse_event ev = {.data = data, .len = strlen(data)};
     why[0] = '\0';
-    return api->hear(&ev, t, why);
+    return server_hear(api, &ev, t, why);
 }
 
 static void hears(const server_api *api, const char *data, turn_said *t) {
@@ -140,7 +140,7 @@ Test(server, an_error_event_of_old_servers) {
     const char *data = "{\"code\":500,\"message\":\"context shift\"}";
     turn_said_init(&t);
     sse_event ev = {.data = data, .len = strlen(data), .error = true};
-    cr_assert_not(SERVER_LLAMA.hear(&ev, &t, why));
+    cr_assert_not(server_hear(&SERVER_LLAMA, &ev, &t, why));
     cr_assert_str_eq(why, "the server says: context shift");
     turn_said_done(&t);
 }
