@@ -58,10 +58,23 @@ size_t attention_parts_bytes(const attention_args *a, int64_t sequences) {
     return (size_t)sequences * a->heads_n * a->parts_n * (a->head_dim + 2) * sizeof(float);
 }
 
-uint32_t attention_parts(int64_t keys) {
-    int64_t parts = (keys / 128 + ATTENTION_SIMDS - 1) / ATTENTION_SIMDS * ATTENTION_SIMDS;
-    if (parts < ATTENTION_SIMDS) return ATTENTION_SIMDS;
-    return (uint32_t)(parts > ATTENTION_PARTS_MAX ? ATTENTION_PARTS_MAX : parts);
+/* Shares of one sequence, and of each of MANY or more: a lone one has as many as four have. */
+enum { PARTS_ALONE = 256, PARTS_EACH = 64, MANY = PARTS_ALONE / PARTS_EACH };
+
+static int64_t whole_groups(int64_t parts) {
+    return LINEAR_GROUPS(parts, ATTENTION_SIMDS) * ATTENTION_SIMDS;
+}
+
+uint32_t attention_parts(int64_t keys, int64_t sequences) {
+    int64_t share = sequences < MANY ? SIMD_N : SIMD_N * MANY;
+    int64_t most = sequences < MANY ? PARTS_ALONE / sequences : PARTS_EACH;
+    int64_t parts = LINEAR_GROUPS(keys, share);
+    return (uint32_t)whole_groups(parts < most ? parts : most);
+}
+
+int64_t attention_parts_most(int64_t sequences_max) {
+    int64_t most = PARTS_ALONE + MANY * ATTENTION_SIMDS; /* with what whole groups add */
+    return sequences_max * PARTS_EACH > most ? sequences_max * PARTS_EACH : most;
 }
 
 err_code launch_attention(gpu *g, slice q, slice k, slice v, slice parts, slice out_at,

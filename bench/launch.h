@@ -30,10 +30,11 @@ MUST_USE err_code launch_attention(gpu *g, slice q, slice k, slice v, slice part
                                    const attention_args *a, int64_t sequences, arena *mem,
                                    gpu_dispatch out[2], err *e);
 size_t attention_parts_bytes(const attention_args *a, int64_t sequences);
-/* How many shares the keys are best cut into: of 128 or more, for ATTENTION_SIMDS to
- * ATTENTION_PARTS_MAX SIMD groups. */
-enum { ATTENTION_PARTS_MAX = 64 };
-uint32_t attention_parts(int64_t keys);
+/* How many shares the keys of each sequence are cut into, a multiple of ATTENTION_SIMDS: of one or
+ * of a few sequences, short ones, or most of a GPU would idle; no more than 32 keys need. All
+ * sequences together have at most attention_parts_most. */
+uint32_t attention_parts(int64_t keys, int64_t sequences);
+int64_t attention_parts_most(int64_t sequences_max);
 MUST_USE err_code launch_softmax(gpu *g, slice scores, int64_t rows, const softmax_args *a,
                                  arena *mem, gpu_dispatch *out, err *e);
 /* read_bandwidth and copy_bandwidth; out_at as kernels.h says. */

@@ -78,8 +78,8 @@ static size_t scores_bytes(const pass *p) {
 static size_t parts_bytes(const pass *p) {
     attention_args a = {.heads_n = (uint32_t)p->s->heads,
                         .head_dim = (uint32_t)p->s->head_dim,
-                        .parts_n = ATTENTION_PARTS_MAX};
-    return attention_parts_bytes(&a, p->limits.batch_max);
+                        .parts_n = (uint32_t)attention_parts_most(p->limits.batch_max)};
+    return attention_parts_bytes(&a, 1);
 }
 
 typedef struct want {
@@ -235,18 +235,18 @@ static void add_elements(builder *b, int64_t n) {
         b->out->n++;
 }
 
-static attention_args attention_of(const pass *p, int64_t context_tok) {
+static attention_args attention_of(const pass *p, int64_t context_tok, int64_t sequences) {
     return (attention_args){.heads_n = (uint32_t)p->s->heads,
                             .kv_heads_n = (uint32_t)p->s->kv_heads,
                             .head_dim = (uint32_t)p->s->head_dim,
                             .keys_n = (uint32_t)context_tok,
-                            .parts_n = attention_parts(context_tok),
+                            .parts_n = attention_parts(context_tok, sequences),
                             .scale = 0.125f};
 }
 
 static void add_attention(builder *b, int64_t context_tok, int64_t layer) {
     pass *p = b->p;
-    attention_args a = attention_of(p, context_tok);
+    attention_args a = attention_of(p, context_tok, b->columns);
     size_t at = (size_t)layer * p->cache_bytes;
     if (!launch_attention(p->g, (slice){p->q, 0}, (slice){p->k, at}, (slice){p->v, at},
                           (slice){p->parts, 0}, (slice){p->out, 0}, &a, b->columns, b->mem, next(b),

@@ -2,6 +2,7 @@
  * a prompt is summed. */
 #include "support.h"
 
+#include "launch.h"
 #include "probe_card.h"
 
 #include <math.h>
@@ -88,6 +89,22 @@ Test(probe, attention_by_hand) {
     cr_assert_float_eq(out[1], 2 / (exp(1) + 1), 1e-12);
     cr_assert_float_eq(out[D], 0.5, 1e-12, "the second head has no preference");
     cr_assert_float_eq(out[D + 1], 1, 1e-12);
+}
+
+/* Every key has a share, none but the last groups' are empty, and the buffer has room. */
+Test(probe, shares_of_the_keys_fit) {
+    for (int64_t sequences = 1; sequences <= 40; sequences++)
+        for (int64_t keys = 1; keys < 200000; keys += 1 + keys / 7) {
+            int64_t parts = attention_parts(keys, sequences);
+            cr_assert_eq(parts % ATTENTION_SIMDS, 0);
+            cr_assert_gt(parts, 0);
+            cr_assert_leq(sequences * parts, attention_parts_most(sequences));
+            cr_assert_leq(attention_parts_most(sequences), attention_parts_most(sequences + 1));
+            cr_assert_lt((parts - ATTENTION_SIMDS) * SIMD_N, keys, "%lld shares of %lld keys",
+                         (long long)parts, (long long)keys);
+        }
+    cr_assert_eq(attention_parts(1024, 1), 32, "32 keys a SIMD group of one sequence");
+    cr_assert_eq(attention_parts(1024, 8), 8, "128 keys where sequences are many");
 }
 
 Test(probe, causal_mask_by_hand) {
