@@ -95,6 +95,7 @@ static void device_start(sim *s, op_kind op, int64_t ns) {
 /* Of what ends now: the piece that began before_ns ago and took ns. */
 static void note_span(sim *s, span_kind kind, int64_t before_ns, int64_t ns, int64_t batch_n,
                       int64_t tokens) {
+    if (kind == SPAN_PREFILL) s->out.prefill_tok += tokens;
     if (!s->device) return;
     int64_t start_ns = s->now_ns - before_ns;
     span_list_add(s->device, (span){start_ns, start_ns + ns, kind, batch_n, tokens});

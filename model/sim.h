@@ -39,7 +39,10 @@ typedef struct sim_result {
         host_ns; /* of other_ns: time on the host while the device waits (engine llama-server) */
     const turn_record *turns; /* K * H; turn t (from 1) of agent k is turns[k * H + t - 1] */
     int64_t turns_n;
+    /* reused + computed = presented; what the agents present, and of a warm-up's prefix what no
+     * agent finds */
     int64_t presented_tok, reused_tok, reused_cross_tok, computed_tok, output_tok;
+    int64_t prefill_tok;  /* prompt tokens in the device's prefill, piece by piece */
     int64_t prefix_evals; /* prefills that computed the whole shared prefix */
     const itl_run
         *itl; /* inside an undisturbed stretch the mean gap stands for all but the first */
