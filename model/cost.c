@@ -188,6 +188,7 @@ decode_price cost_decode(const cost *c, int64_t batch_n) {
     double fixed_s = fmax(own.a_s + c->host_step_s - foreign_s * b * once_tok, 0);
     return (decode_price){.batch_n = batch_n,
                           .fixed_ns = to_ns(fixed_s),
+                          .host_ns = to_ns(c->host_step_s),
                           .per_context_ns = (own.own_s + foreign_s) * 1e9,
                           .reach_tok = rate || c->has_gain || c->context_s >= 0 ? 0 : own.reach_tok,
                           .extrapolated = own.extrapolated};
@@ -199,6 +200,15 @@ int64_t cost_decode_run_ns(const decode_price *p, int64_t sum_context_tok, int64
     double attention_ns = p->per_context_ns * context;
     if (m * (double)p->fixed_ns + attention_ns >= (double)TIME_MAX_NS) return TIME_MAX_NS;
     return steps_n * p->fixed_ns + (int64_t)llround(attention_ns);
+}
+
+int64_t cost_decode_host_ns(const decode_price *p, int64_t steps_n, int64_t run_ns) {
+    if (p->host_ns > 0 && steps_n > run_ns / p->host_ns) return run_ns;
+    return steps_n * p->host_ns;
+}
+
+double cost_host_step_s(const cost *c) {
+    return c->host_step_s;
 }
 
 /* Rows of decode and prompts go through the weights together, n_ubatch at a time. */
@@ -224,7 +234,8 @@ int64_t cost_mixed_ns(const cost *c, int64_t batch_n, int64_t sum_context_tok,
         rows += pieces[i].n_tok;
         t += prefill_curve_attention_s(&c->prefill, pieces[i].n_tok, pieces[i].depth_tok);
     }
-    return to_ns(t + shared_passes_s(c, rows) + c->host_step_s +
+    double host_s = batch_n > 0 ? c->host_step_s : 0; /* it is of decode steps */
+    return to_ns(t + shared_passes_s(c, rows) + host_s +
                  d.per_context_ns * (double)sum_context_tok / 1e9);
 }
 

@@ -316,6 +316,7 @@ static void iterate(server *s) {
         for (int64_t k = 0; k < s->work->K; k++)
             if (s->slots[k].state == SLOT_DECODING) sum += s->slots[k].held_tok;
         int64_t alone_ns = prompts > 0 ? cost_decode_run_ns(&p, sum, 1) : device_ns;
+        if (prompts > 0) alone_ns -= cost_decode_host_ns(&p, 1, alone_ns);
         decode_ns = alone_ns < device_ns ? alone_ns : device_ns;
         usage_note_decode(&s->out.used, &p, sum, decode_ns, decode_ns);
     }
@@ -325,7 +326,8 @@ static void iterate(server *s) {
     /* one call, recorded as its two shares; the prompts' first, since it took them up */
     note_span(s, SPAN_PREFILL, device_ns, device_ns - decode_ns, prompts, prompt_rows);
     note_span(s, SPAN_DECODE, decode_ns, decode_ns, decoding, decoding);
-    pass_host(s, shape_s(s, prompt_rows) + graph_s(s, prompts > 0));
+    double declared_s = decoding > 0 ? cost_host_step_s(s->cost) : 0;
+    pass_host(s, shape_s(s, prompt_rows) + graph_s(s, prompts > 0) + declared_s);
     s->out.events_n++;
     if (!s->e->code) sample(s, s->host.sample_s + s->host.sample_s_per_row * (double)sampled);
 }

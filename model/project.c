@@ -66,6 +66,27 @@ static void note_extrapolations(const arm_result *r, arena *mem, note_list *l) {
                              (double)u->gap_prefill_ns / 1e9, (double)r->sim.prefill_ns / 1e9));
 }
 
+/* What is known of the time outside the device. */
+static void note_host(const arm_result *r, arena *mem, note_list *l) {
+    const assumption *step = cost_assumes(r->cost, TERM_HOST_STEP_S);
+    bool server = r->arm->engine == ENGINE_LLAMA_SERVER,
+         fitted = server && r->arm->card->fitted_host.known;
+    if (step)
+        note(l, arena_printf(mem,
+                             "time outside the device is what host_step_s declares, %.10g s a "
+                             "decode step%s",
+                             step->value,
+                             fitted ? ", on top of the card's host terms"
+                                    : ": sampling, scheduling and HTTP beyond it are counted as "
+                                      "0"));
+    else if (!server)
+        note(l, "time outside the device (sampling, scheduling, HTTP) is not priced: counted as 0");
+    else if (!fitted)
+        note(
+            l,
+            "the card has no host terms (`ratecast fit`): time outside the device is counted as 0");
+}
+
 static void note_gaps(const arm_result *r, const workload *w, arena *mem, note_list *l) {
     const prefill_curve *p = cost_prefill_curve(r->cost);
     if (p && !cost_assumes(r->cost, TERM_PREFILL_TOK_S)) {
@@ -80,12 +101,7 @@ static void note_gaps(const arm_result *r, const workload *w, arena *mem, note_l
                              "card %s was timed on a simulated device, which was allowed: its "
                              "times, and all that follows from them, describe no machine",
                              r->arm->card->id));
-    if (r->arm->engine == ENGINE_GENERAL)
-        note(l, "time outside the device (sampling, scheduling, HTTP) is not priced: counted as 0");
-    else if (!r->arm->card->fitted_host.known)
-        note(
-            l,
-            "the card has no host terms (`ratecast fit`): time outside the device is counted as 0");
+    note_host(r, mem, l);
     if (r->k_note) note(l, r->k_note);
     if (capacity_spare_tok(r->arm, w, mem) == 0)
         note(l, "the KV capacity fits with 0 tokens to spare");

@@ -121,7 +121,8 @@ static void add_time(cJSON *o, const arm_result *r) {
     jw_ns_as_s(busy, "prefill", r->sim.prefill_ns);
     jw_ns_as_s(busy, "decode", r->sim.decode_ns);
     jw_ns_as_s(busy, "other", r->sim.other_ns);
-    if (r->arm->engine == ENGINE_LLAMA_SERVER) jw_ns_as_s(busy, "host", r->sim.host_ns);
+    if (r->arm->engine == ENGINE_LLAMA_SERVER || r->sim.host_ns > 0)
+        jw_ns_as_s(busy, "host", r->sim.host_ns);
     jw_ns_as_s(o, "idle_s", r->sim.idle_ns);
     cJSON *ttft = jw_obj(o, "ttft");
     add_percentiles(ttft, "cold", &r->m.ttft_cold);

@@ -472,6 +472,20 @@ Test(llama_server, requests_are_taken_up_between_calls) {
     IS_MS(turn(1, 1)->first_ns, 21.9 + rows_ms(2) + rows_ms(9));
 }
 
+/* Declared host time comes with every call that decodes, and is no time of the device: 30 rows of a
+ * prompt give the first token, two steps the others. */
+Test(llama_server, declared_host_time) {
+    static const assumption STEP = {
+        .what = TERM_HOST_STEP_S, .value = 0.002, .prov = PROV_ASSUMED, .reason = "test"};
+    session(&FLAT, 1, 1, 30, 3);
+    a.assume = &STEP;
+    a.assume_n = 1;
+    go();
+    IS_MS(r.wall_ns, rows_ms(30) + 2 * (10 + 2));
+    IS_MS(r.decode_ns, 2 * 10);
+    IS_MS(r.other_ns, 2 * 2);
+}
+
 /* ---- tokens ---- */
 
 Test(llama_server, warm_turns_compute_the_delta_and_the_last_token) {

@@ -44,15 +44,24 @@ Test(metrics, a_constant_stands_at_its_end) {
     cr_expect_eq(r->sim.other_ns, 8000000000);
 }
 
-/* micro-batch-remainder-dropped-in-mixed, mixed-without-decode-attention */
-Test(metrics, mixed_rows_by_hand) {
-    const projection *p = support_project_text(
+/* Mixed prefill priced by a card's own curves. */
+static const projection *mixed_session(const char *assumptions) {
+    char json[1024];
+    snprintf(
+        json, sizeof json,
         "{\"schema\":\"ratecast.scenario/"
         "1\",\"id\":\"t\",\"title\":\"t\",\"card\":\"qwen2-7b-like-q8_0-h200-split\","
         "\"workload\":{\"K\":8,\"H\":1,\"P\":2000,\"turn_delta_in_tok\":64,\"turn_out_tok\":40,"
         "\"turn_shape\":\"delta_first\"},"
         "\"arms\":[{\"name\":\"a\",\"prefix_reuse\":\"per_slot\",\"batching\":\"continuous\","
-        "\"prefill\":\"mixed\",\"max_batch_tok\":2048}]}");
+        "\"prefill\":\"mixed\",\"max_batch_tok\":2048}],\"assumptions\":[%s]}",
+        assumptions);
+    return support_project_text(json);
+}
+
+/* micro-batch-remainder-dropped-in-mixed, mixed-without-decode-attention */
+Test(metrics, mixed_rows_by_hand) {
+    const projection *p = mixed_session("");
     const cost *c = p->arms[0].cost;
     const prefill_curve *q = cost_prefill_curve(c);
     cr_assert_eq(q->n_ubatch, 512);
@@ -62,6 +71,15 @@ Test(metrics, mixed_rows_by_hand) {
                        decode_curve_at(cost_decode_curve(c), 5).own_s * 5 * 3000;
     int64_t got = cost_mixed_ns(c, 5, 5 * 3000, &(prompt_piece){600, 1000}, 1);
     cr_expect_float_eq((double)got, (passes + attention) * 1e9, 1);
+    /* host time of a decode step: none where only prompt rows run */
+    const cost *h = mixed_session("{\"term\":\"host_step_s\",\"value\":0.01,\"provenance\":"
+                                  "\"assumed\",\"reason\":\"t\"}")
+                        ->arms[0]
+                        .cost;
+    int64_t with = cost_mixed_ns(h, 5, 5 * 3000, &(prompt_piece){600, 1000}, 1);
+    cr_expect_float_eq((double)(with - got), 1e7, 1);
+    cr_expect_eq(cost_mixed_ns(h, 0, 0, &(prompt_piece){600, 1000}, 1),
+                 cost_mixed_ns(c, 0, 0, &(prompt_piece){600, 1000}, 1));
 }
 
 /* queue-wait-term-counts-the-own-prefill */
@@ -79,7 +97,43 @@ Test(metrics, host_time_is_in_every_step) {
                                    ",{\"term\":\"host_step_s\",\"value\":0.01,\"provenance\":"
                                    "\"assumed\",\"reason\":\"t\"}")
                                ->arms[0];
-    cr_expect_eq(r->sim.decode_ns, 10 * (int64_t)110000000);
+    cr_expect_eq(r->sim.decode_ns, 10 * (int64_t)100000000);
+    cr_expect_eq(r->sim.other_ns, 10 * (int64_t)10000000, "the device waits for it");
+    cr_expect_eq(r->sim.host_ns, r->sim.other_ns);
+    cr_expect_eq(r->sim.wall_ns, 100000000 + 10 * (int64_t)110000000);
+    cr_expect_eq(r->m.itl.p50_ns, 110000000);
+}
+
+static bool notes_have(const arm_result *r, const char *text) {
+    for (size_t i = 0; i < r->notes_n; i++)
+        if (strstr(r->notes[i], text)) return true;
+    return false;
+}
+
+/* What is declared is not said to be left out. */
+Test(metrics, host_time_is_noted_as_it_is_priced) {
+    const char *declared = ",{\"term\":\"host_step_s\",\"value\":0.01,\"provenance\":\"assumed\","
+                           "\"reason\":\"t\"}";
+    for (int host = 0; host < 2; host++) {
+        const arm_result *r = &session(W(1, 1, 0, 100, 11), OWN, host ? declared : "")->arms[0];
+        cr_expect_eq(notes_have(r, "host_step_s declares, 0.01 s a decode step"), host == 1);
+        cr_expect_eq(notes_have(r, "is not priced: counted as 0"), host == 0);
+    }
+}
+
+/* Mixed: the host's time comes with a decode step, not with an iteration of prompt rows alone. The
+ * second agent sends while the first decodes: 1 s of its prompt shares one of ten steps. */
+Test(metrics, host_time_is_of_decode_steps_in_mixed_batches) {
+    const arm_result *r = &session(W(2, 1, 0, 1000, 11) ",\"start_offsets_s\":[0,1.05]",
+                                   OWN ",\"prefill\":\"mixed\",\"max_batch_tok\":2000",
+                                   ",{\"term\":\"host_step_s\",\"value\":0.01,\"provenance\":"
+                                   "\"assumed\",\"reason\":\"t\"}")
+                               ->arms[0];
+    cr_expect_eq(r->sim.prefill_ns, 2000000000);
+    /* steps at 1.00 and, with the prompt, at 1.11; then eight of both, and two of the second */
+    cr_expect_eq(r->sim.decode_ns, 12 * (int64_t)100000000);
+    cr_expect_eq(r->sim.other_ns, 12 * (int64_t)10000000);
+    cr_expect_eq(r->sim.wall_ns, 2000000000 + 12 * (int64_t)110000000);
 }
 
 /* p95-is-p99 */
