@@ -323,8 +323,7 @@ memory_terms cost_memory(const cost *c) {
 
 /* ---- provenance ---- */
 
-static prov points_prov(const cost *c, bool prefill) {
-    const card *k = c->arm->card;
+static prov points_prov(const card *k, bool prefill) {
     prov p = PROV_WITNESSED;
     for (size_t i = 0; prefill && i < k->prefill_n; i++)
         if (!k->prefill[i].origin.excluded) p = prov_weakest(p, k->prefill[i].origin.prov);
@@ -344,14 +343,16 @@ static prov weakest_of(const cost *c, prov p, const term *terms, size_t n) {
 prov cost_prefill_prov(const cost *c) {
     static const term TERMS[] = {TERM_PREFILL_TOK_S, TERM_DELTA_PREFILL_S,
                                  TERM_PREFILL_CONTEXT_S_PER_TOK2};
-    prov p = cost_assumes(c, TERM_PREFILL_TOK_S) ? PROV_WITNESSED : points_prov(c, true);
+    prov p = cost_assumes(c, TERM_PREFILL_TOK_S) ? PROV_WITNESSED : points_prov(c->arm->card, true);
     return weakest_of(c, p, TERMS, sizeof TERMS / sizeof *TERMS);
 }
 
 prov cost_decode_prov(const cost *c) {
     static const term TERMS[] = {TERM_DECODE_TOK_S, TERM_DECODE_GAIN_CARD,
                                  TERM_DECODE_CONTEXT_S_PER_TOK, TERM_HOST_STEP_S};
-    prov p = cost_assumes(c, TERM_DECODE_TOK_S) ? PROV_WITNESSED : points_prov(c, false);
+    prov p = cost_assumes(c, TERM_DECODE_TOK_S) ? PROV_WITNESSED : points_prov(c->arm->card, false);
+    const assumption *gain = cost_assumes(c, TERM_DECODE_GAIN_CARD);
+    if (gain) p = prov_weakest(p, points_prov(gain->gain_card, false));
     return weakest_of(c, p, TERMS, sizeof TERMS / sizeof *TERMS);
 }
 

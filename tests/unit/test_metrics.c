@@ -121,6 +121,43 @@ Test(metrics, host_time_is_noted_as_it_is_priced) {
     }
 }
 
+/* Every term that costs time weakens the projection to its own class: one without evidence can be
+ * no better than assumed, and one with a source is the class that it declares. */
+Test(metrics, a_projection_is_its_weakest_assumption) {
+    static const char *const TERMS[] = {
+        "prefill_tok_s\",\"value\":900",
+        "delta_prefill_s\",\"value\":0.01",
+        "prefill_context_s_per_tok2\",\"value\":0",
+        "decode_tok_s\",\"value\":30,\"gain_per_seq_frac\":0.5",
+        "decode_gain_card\",\"card\":\"qwen2.5-7b-instruct-q8_0-m3pro\",\"context_tok\":2048",
+        "decode_context_s_per_tok\",\"value\":0",
+        "host_step_s\",\"value\":0.001",
+        "constant_s\",\"value\":1",
+        "queue_wait_in_wall\"",
+    };
+    static const struct {
+        const char *words;
+        prov want;
+    } CLASSES[] = {{"assumed\"", PROV_ASSUMED},
+                   {"claim\"", PROV_CLAIM},
+                   {"witnessed\",\"source\":\"s\"", PROV_MODELED},
+                   {"roofline\",\"source\":\"s\"", PROV_ROOFLINE}};
+    for (size_t i = 0; i < sizeof TERMS / sizeof *TERMS; i++)
+        for (size_t j = 0; j < sizeof CLASSES / sizeof *CLASSES; j++) {
+            char json[2048];
+            snprintf(json, sizeof json,
+                     "{\"schema\":\"ratecast.scenario/1\",\"id\":\"t\",\"title\":\"t\",\"card\":"
+                     "\"qwen2-7b-like-q8_0-h200-split\",\"workload\":{" W(
+                         2, 2, 1000, 100,
+                         11) ",\"turn_shape\":\"delta_first\"},\"arms\":[{\"name\":\"a\"," OWN
+                             "}],\"assumptions\":[{\"term\":\"%s,\"reason\":\"t\",\"provenance\":"
+                             "\"%s}]}",
+                     TERMS[i], CLASSES[j].words);
+            cr_expect_eq(projection_prov(support_project_text(json)), CLASSES[j].want, "%s: %s",
+                         TERMS[i], CLASSES[j].words);
+        }
+}
+
 /* Mixed: the host's time comes with a decode step, not with an iteration of prompt rows alone. The
  * second agent sends while the first decodes: 1 s of its prompt shares one of ten steps. */
 Test(metrics, host_time_is_of_decode_steps_in_mixed_batches) {
