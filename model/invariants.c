@@ -31,6 +31,14 @@ static bool decode_declared(const arm_result *a) {
     return cost_assumes(a->cost, TERM_DECODE_TOK_S) || cost_assumes(a->cost, TERM_DECODE_GAIN_CARD);
 }
 
+static bool memory_declared(const arm_result *a) {
+    static const term TERMS[] = {TERM_WEIGHTS_BYTES, TERM_OVERHEAD_BYTES, TERM_KV_BYTES_PER_TOK,
+                                 TERM_RECURRENT_STATE_BYTES};
+    for (size_t i = 0; i < sizeof TERMS / sizeof *TERMS; i++)
+        if (cost_assumes(a->cost, TERMS[i])) return true;
+    return false;
+}
+
 static void broken(rule_result *r, bool by_assumption) {
     r->outcome = by_assumption ? RULE_BROKEN_DECLARED : RULE_BROKEN;
 }
@@ -245,15 +253,21 @@ static void check_card(const arm_result *a, const projection *p, rule_result *r)
 static void check_memory(const arm_result *a, const projection *p, rule_result *r) {
     static const term TERMS[] = {TERM_KV_BYTES_PER_TOK, TERM_WEIGHTS_BYTES};
     (void)p;
-    char text[300];
+    char text[220], over[160];
     const memory_use *m = &a->m.memory;
+    bool differ = differing(a, TERMS, sizeof TERMS / sizeof *TERMS, text, sizeof text) > 0;
+    memory_fit_say(a, over, sizeof over);
     int64_t kv =
         m->kv_reserved_bytes > m->kv_resident_bytes ? m->kv_reserved_bytes : m->kv_resident_bytes;
-    if (m->peak_bytes != m->weights_bytes + m->overhead_bytes + kv + m->recurrent_bytes)
+    if (m->peak_bytes != m->weights_bytes + m->overhead_bytes + kv + m->recurrent_bytes) {
         broken(r, false);
-    else if (differing(a, TERMS, sizeof TERMS / sizeof *TERMS, text, sizeof text) > 0) {
-        broken(r, true);
-        SAY(r, "%s", text);
+    } else if (differ || a->fit.outcome == MEMORY_TOO_MUCH) {
+        broken(r, differ || memory_declared(a));
+        SAY(r, "%s%s%s", text, differ && over[0] ? "; " : "", over);
+        return;
+    } else if (a->fit.outcome == MEMORY_CANNOT_TELL) {
+        r->outcome = RULE_CANNOT_TELL;
+        SAY(r, "%s", over);
         return;
     }
     SAY(r, "peak = weights + overhead + KV + recurrent state, KV bytes per token as the "

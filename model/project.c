@@ -231,6 +231,34 @@ static err_code search_k(const scenario *s, arm_result *r, err *e) {
     return OK;
 }
 
+/* ---- does it fit at all ---- */
+
+static memory_fit fit_of(const scenario *s, const arm_result *r) {
+    static const double VENDOR_GB = 0x1p30 / 1e9; /* what is sold as GB may be GiB */
+    bool budget = s->memory_budget_bytes > 0;
+    int64_t peak = r->m.memory.peak_bytes,
+            limit = budget ? s->memory_budget_bytes : r->arm->card->hardware.memory_bytes;
+    memory_fit f = {.limit_bytes = limit, .is_budget = budget};
+    if (limit <= 0) return f;
+    double most = (double)limit * (budget ? 1 : VENDOR_GB);
+    f.over_bytes = peak > limit ? peak - limit : 0;
+    f.outcome = peak <= limit          ? MEMORY_FITS
+                : (double)peak <= most ? MEMORY_CANNOT_TELL
+                                       : MEMORY_TOO_MUCH;
+    return f;
+}
+
+void memory_fit_say(const arm_result *r, char *out, size_t cap) {
+    const double MIB = 1048576;
+    out[0] = '\0';
+    if (r->fit.over_bytes == 0) return;
+    snprintf(out, cap, "peak memory is %.1f MiB, %s %.1f MiB: %.1f MiB too much%s",
+             (double)r->m.memory.peak_bytes / MIB,
+             r->fit.is_budget ? "the scenario's budget is" : "the device has",
+             (double)r->fit.limit_bytes / MIB, (double)r->fit.over_bytes / MIB,
+             r->fit.outcome == MEMORY_CANNOT_TELL ? ", unless its GB are GiB" : "");
+}
+
 /* ---- arms ---- */
 
 static err_code run_arm(const scenario *s, const arm *a, arena *mem, arm_result *r, err *e) {
@@ -239,6 +267,7 @@ static err_code run_arm(const scenario *s, const arm *a, arena *mem, arm_result 
     if (cost_new(a, &s->work, batch_max(a, s->work.K), mem, &r->cost, e)) return e->code;
     if (run_engine(a, &s->work, r->cost, mem, &r->sim, e)) return e->code;
     if (metrics_of(&r->sim, a, &s->work, r->cost, mem, &r->m, e)) return e->code;
+    r->fit = fit_of(s, r);
     r->time_prov = prov_weakest(
         PROV_MODELED, prov_weakest(cost_prefill_prov(r->cost), cost_decode_prov(r->cost)));
     for (size_t i = 0; i < a->assume_n; i++)

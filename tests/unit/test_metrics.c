@@ -235,3 +235,72 @@ Test(metrics, a_pool_holds_a_shared_prefix_once) {
     cr_expect_eq(capacity_spare_tok(p->arms[0].arm, &p->scenario->work, support_arena()),
                  2000 - 1000 - 4 * 111);
 }
+
+/* ---- what there is ---- */
+
+static const arm_result *with_weights(int64_t bytes, const char *more) {
+    char json[4096];
+    snprintf(
+        json, sizeof json,
+        "{\"schema\":\"ratecast.scenario/1\",\"id\":\"t\",\"title\":\"t\",\"card\":"
+        "\"qwen2.5-7b-instruct-q8_0-m3pro\",%s\"workload\":{" W(
+            1, 1, 0, 100,
+            11) ",\"turn_shape\":\"delta_first\"},\"arms\":[{\"name\":\"a\"," OWN
+                "}],\"assumptions\":[{\"term\":\"weights_bytes\",\"value\":%lld,\"provenance\":"
+                "\"assumed\",\"reason\":\"t\"}]}",
+        more, (long long)bytes);
+    return &support_project_text(json)->arms[0];
+}
+
+/* The edges, to the byte: what the device has, what it has if its GB are GiB, and a budget, which
+ * is what it says and goes before the card. */
+Test(metrics, peak_against_what_there_is) {
+    const card *c = with_weights(1, "")->arm->card;
+    int64_t kv = with_weights(0, "")->m.memory.peak_bytes, has = c->hardware.memory_bytes,
+            gib = (int64_t)((double)has * 1.073741824), budget = 5000000000;
+    cr_assert_eq(has, (int64_t)36 << 30, "36 GB, as Apple counts them");
+    const struct {
+        int64_t peak;
+        bool budget;
+        memory_outcome want;
+        int64_t over;
+    } CASES[] = {{has, false, MEMORY_FITS, 0},
+                 {has + 1, false, MEMORY_CANNOT_TELL, 1},
+                 {gib, false, MEMORY_CANNOT_TELL, gib - has},
+                 {gib + 1, false, MEMORY_TOO_MUCH, gib + 1 - has},
+                 {budget, true, MEMORY_FITS, 0},
+                 {budget + 1, true, MEMORY_TOO_MUCH, 1}};
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        const arm_result *a =
+            with_weights(CASES[i].peak - kv, CASES[i].budget ? "\"memory_budget_bytes\":5e9," : "");
+        char text[160];
+        memory_fit_say(a, text, sizeof text);
+        cr_assert_eq(a->m.memory.peak_bytes, CASES[i].peak);
+        cr_expect_eq(a->fit.outcome, CASES[i].want, "%zu", i);
+        cr_expect_eq(a->fit.over_bytes, CASES[i].over, "%zu", i);
+        cr_expect_eq(a->fit.is_budget, CASES[i].budget, "%zu", i);
+        cr_expect_eq(a->fit.limit_bytes, CASES[i].budget ? budget : has, "%zu", i);
+        cr_expect_eq(text[0] != '\0', CASES[i].over > 0, "%zu: %s", i, text);
+    }
+    const arm_result *much = with_weights(((int64_t)40 << 30) - kv, "");
+    char text[160];
+    memory_fit_say(much, text, sizeof text);
+    cr_expect_str_eq(text, "peak memory is 40960.0 MiB, the device has 36864.0 MiB: 4096.0 MiB too "
+                           "much");
+}
+
+/* The largest K in the budget fits it, one more does not: two ways to the same edge. */
+Test(metrics, one_agent_more_than_the_largest_k_does_not_fit) {
+    const char *sets[] = {"workload.K=4"};
+    const projection *p = support_project("scenarios/cache_ab.json", sets, 1);
+    const arm_result *off = support_arm(p, "cache-off");
+    cr_assert_gt(off->k_in_budget, 4);
+    for (int64_t more = 0; more < 2; more++) {
+        sets[0] =
+            arena_printf(support_arena(), "workload.K=%lld", (long long)(off->k_in_budget + more));
+        const arm_result *a =
+            support_arm(support_project("scenarios/cache_ab.json", sets, 1), "cache-off");
+        cr_expect_eq(a->fit.outcome, more ? MEMORY_TOO_MUCH : MEMORY_FITS);
+        cr_expect(a->fit.is_budget);
+    }
+}

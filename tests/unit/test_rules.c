@@ -250,3 +250,21 @@ Test(rules, tokens_of_a_warm_up) {
         cr_expect_eq(tokens_rule(p, of, again, &why), RULE_BROKEN, "%s", WARM[i].set);
     }
 }
+
+/* ---- I-MEMORY: what does not fit is a finding, of the projection and of its audit ---- */
+
+Test(rules, memory_that_is_not_there) {
+    static const char *const SETS[] = {"workload.K=4", "workload.K=100"};
+    for (size_t i = 0; i < 2; i++) {
+        const projection *p = support_project("scenarios/cache_ab.json", &SETS[i], 1);
+        rule_result r[RULES_N];
+        invariants_check(p, r);
+        for (size_t k = 0; k < RULES_N; k++) {
+            if (r[k].rule != &RULES[R_MEMORY]) continue;
+            cr_expect_eq(r[k].outcome, i ? RULE_BROKEN : RULE_HOLDS, "%s: %s", SETS[i], r[k].why);
+            cr_expect_eq(strstr(r[k].why, "the scenario's budget is 27648.0 MiB") != NULL, i == 1,
+                         "%s", r[k].why);
+            cr_expect_str_eq(r[k].arm, i ? "cache-off" : p->arms[0].arm->name);
+        }
+    }
+}
