@@ -87,6 +87,16 @@ static void note_host(const arm_result *r, arena *mem, note_list *l) {
             "the card has no host terms (`ratecast fit`): time outside the device is counted as 0");
 }
 
+/* Arms present the same tokens, but for what a warm-up computes and no agent finds. */
+static void note_warm_up(const arm_result *r, const workload *w, arena *mem, note_list *l) {
+    int64_t on_top = r->sim.presented_tok - workload_presented_tok(w);
+    if (on_top <= 0) return;
+    note(l, arena_printf(mem,
+                         "the warm-up computes %lld prefix token%s that no agent finds: presented "
+                         "on top of the agents' prompts",
+                         (long long)on_top, on_top == 1 ? "" : "s"));
+}
+
 static void note_gaps(const arm_result *r, const workload *w, arena *mem, note_list *l) {
     const prefill_curve *p = cost_prefill_curve(r->cost);
     if (p && !cost_assumes(r->cost, TERM_PREFILL_TOK_S)) {
@@ -102,6 +112,7 @@ static void note_gaps(const arm_result *r, const workload *w, arena *mem, note_l
                              "times, and all that follows from them, describe no machine",
                              r->arm->card->id));
     note_host(r, mem, l);
+    note_warm_up(r, w, mem, l);
     if (r->k_note) note(l, r->k_note);
     if (capacity_spare_tok(r->arm, w, mem) == 0)
         note(l, "the KV capacity fits with 0 tokens to spare");

@@ -236,6 +236,24 @@ Test(metrics, a_pool_holds_a_shared_prefix_once) {
                  2000 - 1000 - 4 * 111);
 }
 
+/* A first prompt that is the prefix alone computes its last token again: the forked prefix's own is
+ * presented by the warm-up, and the arm says why it presents one token more than the others. */
+Test(metrics, a_warm_up_token_that_no_agent_finds) {
+    const projection *p = support_project("scenarios/fleet_llama_server_h200.json", NULL, 0);
+    const workload *w = &p->scenario->work;
+    cr_assert_eq(w->shape, SHAPE_RESULT_AFTER);
+    const arm_result *shared = support_arm(p, "prefix-shared-kvu"),
+                     *isolated = support_arm(p, "slot-isolated");
+    const char *why = "the warm-up computes 1 prefix token that no agent finds";
+    cr_expect_eq(isolated->sim.presented_tok, workload_presented_tok(w));
+    cr_expect_eq(shared->sim.presented_tok, workload_presented_tok(w) + 1);
+    int64_t warm_turns = w->K * (w->H - 1) * (w->turn_delta_in_tok + 1);
+    cr_expect_eq(shared->sim.computed_tok, w->P + w->K + warm_turns);
+    cr_expect_eq(isolated->sim.computed_tok, w->K * w->P + warm_turns);
+    cr_expect(notes_have(shared, why));
+    cr_expect_not(notes_have(isolated, why));
+}
+
 /* ---- what there is ---- */
 
 static const arm_result *with_weights(int64_t bytes, const char *more) {
