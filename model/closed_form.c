@@ -43,10 +43,13 @@ bool closed_form_of(const arm *a, const workload *w, const cost *c, closed_form 
     add_prompts(a, w, c, out);
     out->reused_tok = out->presented_tok - out->computed_tok;
     int64_t steps = w->H * w->turn_out_tok;
-    out->decode_ns = a->batch == BATCH_LOCKSTEP ? steps * cost_decode(c, w->K).fixed_ns
-                                                : w->K * steps * cost_decode(c, 1).fixed_ns;
+    bool lockstep = a->batch == BATCH_LOCKSTEP;
+    decode_price step = cost_decode(c, lockstep ? w->K : 1);
+    if (!lockstep) steps *= w->K;
+    out->host_ns = steps * step.host_ns;
+    out->decode_ns = steps * step.fixed_ns - out->host_ns;
     out->constant_ns = cost_constant_ns(c, true) + cost_constant_ns(c, false);
-    out->wall_ns = out->prefill_ns + out->decode_ns + out->constant_ns;
+    out->wall_ns = out->prefill_ns + out->decode_ns + out->host_ns + out->constant_ns;
     int64_t last = workload_prompt_tok(w, w->H);
     if (!cost_memory(c).kv_excludes_last_output) last += w->turn_out_tok;
     out->kv_tok = a->reuse == REUSE_SHARED ? w->P + w->K * (last - w->P) : w->K * last;

@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 typedef struct closed_form {
-    int64_t prefill_ns, decode_ns, constant_ns, wall_ns;
+    int64_t prefill_ns, decode_ns, host_ns, constant_ns, wall_ns;
     int64_t presented_tok, computed_tok, reused_tok;
     int64_t prefix_evals;
     int64_t kv_tok; /* at the last prompt, the last turn's output left out when

@@ -188,6 +188,7 @@ decode_price cost_decode(const cost *c, int64_t batch_n) {
     double fixed_s = fmax(own.a_s + c->host_step_s - foreign_s * b * once_tok, 0);
     return (decode_price){.batch_n = batch_n,
                           .fixed_ns = to_ns(fixed_s),
+                          .host_ns = to_ns(c->host_step_s),
                           .per_context_ns = (own.own_s + foreign_s) * 1e9,
                           .reach_tok = rate || c->has_gain || c->context_s >= 0 ? 0 : own.reach_tok,
                           .extrapolated = own.extrapolated};
@@ -199,6 +200,15 @@ int64_t cost_decode_run_ns(const decode_price *p, int64_t sum_context_tok, int64
     double attention_ns = p->per_context_ns * context;
     if (m * (double)p->fixed_ns + attention_ns >= (double)TIME_MAX_NS) return TIME_MAX_NS;
     return steps_n * p->fixed_ns + (int64_t)llround(attention_ns);
+}
+
+int64_t cost_decode_host_ns(const decode_price *p, int64_t steps_n, int64_t run_ns) {
+    if (p->host_ns > 0 && steps_n > run_ns / p->host_ns) return run_ns;
+    return steps_n * p->host_ns;
+}
+
+double cost_host_step_s(const cost *c) {
+    return c->host_step_s;
 }
 
 /* Rows of decode and prompts go through the weights together, n_ubatch at a time. */
@@ -224,7 +234,8 @@ int64_t cost_mixed_ns(const cost *c, int64_t batch_n, int64_t sum_context_tok,
         rows += pieces[i].n_tok;
         t += prefill_curve_attention_s(&c->prefill, pieces[i].n_tok, pieces[i].depth_tok);
     }
-    return to_ns(t + shared_passes_s(c, rows) + c->host_step_s +
+    double host_s = batch_n > 0 ? c->host_step_s : 0; /* it is of decode steps */
+    return to_ns(t + shared_passes_s(c, rows) + host_s +
                  d.per_context_ns * (double)sum_context_tok / 1e9);
 }
 
@@ -312,8 +323,7 @@ memory_terms cost_memory(const cost *c) {
 
 /* ---- provenance ---- */
 
-static prov points_prov(const cost *c, bool prefill) {
-    const card *k = c->arm->card;
+static prov points_prov(const card *k, bool prefill) {
     prov p = PROV_WITNESSED;
     for (size_t i = 0; prefill && i < k->prefill_n; i++)
         if (!k->prefill[i].origin.excluded) p = prov_weakest(p, k->prefill[i].origin.prov);
@@ -333,14 +343,16 @@ static prov weakest_of(const cost *c, prov p, const term *terms, size_t n) {
 prov cost_prefill_prov(const cost *c) {
     static const term TERMS[] = {TERM_PREFILL_TOK_S, TERM_DELTA_PREFILL_S,
                                  TERM_PREFILL_CONTEXT_S_PER_TOK2};
-    prov p = cost_assumes(c, TERM_PREFILL_TOK_S) ? PROV_WITNESSED : points_prov(c, true);
+    prov p = cost_assumes(c, TERM_PREFILL_TOK_S) ? PROV_WITNESSED : points_prov(c->arm->card, true);
     return weakest_of(c, p, TERMS, sizeof TERMS / sizeof *TERMS);
 }
 
 prov cost_decode_prov(const cost *c) {
     static const term TERMS[] = {TERM_DECODE_TOK_S, TERM_DECODE_GAIN_CARD,
                                  TERM_DECODE_CONTEXT_S_PER_TOK, TERM_HOST_STEP_S};
-    prov p = cost_assumes(c, TERM_DECODE_TOK_S) ? PROV_WITNESSED : points_prov(c, false);
+    prov p = cost_assumes(c, TERM_DECODE_TOK_S) ? PROV_WITNESSED : points_prov(c->arm->card, false);
+    const assumption *gain = cost_assumes(c, TERM_DECODE_GAIN_CARD);
+    if (gain) p = prov_weakest(p, points_prov(gain->gain_card, false));
     return weakest_of(c, p, TERMS, sizeof TERMS / sizeof *TERMS);
 }
 

@@ -37,6 +37,7 @@ int64_t cost_prefill_ns(const cost *c, int64_t prefix_tok, int64_t own_tok, int6
 typedef struct decode_price {
     int64_t batch_n;
     int64_t fixed_ns;
+    int64_t host_ns; /* of fixed_ns: declared host time (host_step_s), the device waits */
     double per_context_ns;
     int64_t reach_tok; /* longest context measured at this batch size; 0: a declared rate, or none
                           is stated */
@@ -46,6 +47,10 @@ typedef struct decode_price {
 decode_price cost_decode(const cost *c, int64_t batch_n);
 /* m * fixed + llround(per_context * (m S + B m (m - 1) / 2)), saturating at TIME_MAX_NS. */
 int64_t cost_decode_run_ns(const decode_price *p, int64_t sum_context_tok, int64_t steps_n);
+/* Of a run of so many steps that takes run_ns: the host's share. */
+int64_t cost_decode_host_ns(const decode_price *p, int64_t steps_n, int64_t run_ns);
+/* Declared host time of one decode step, in seconds; 0: none. */
+double cost_host_step_s(const cost *c);
 
 /* One iteration that mixes decode rows with prompt rows: `batch_n` decoding sequences (0: none)
  * whose contexts sum to sum_context_tok, and pieces of prompts. With both curves from the card the

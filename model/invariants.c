@@ -31,6 +31,14 @@ static bool decode_declared(const arm_result *a) {
     return cost_assumes(a->cost, TERM_DECODE_TOK_S) || cost_assumes(a->cost, TERM_DECODE_GAIN_CARD);
 }
 
+static bool memory_declared(const arm_result *a) {
+    static const term TERMS[] = {TERM_WEIGHTS_BYTES, TERM_OVERHEAD_BYTES, TERM_KV_BYTES_PER_TOK,
+                                 TERM_RECURRENT_STATE_BYTES};
+    for (size_t i = 0; i < sizeof TERMS / sizeof *TERMS; i++)
+        if (cost_assumes(a->cost, TERMS[i])) return true;
+    return false;
+}
+
 static void broken(rule_result *r, bool by_assumption) {
     r->outcome = by_assumption ? RULE_BROKEN_DECLARED : RULE_BROKEN;
 }
@@ -96,30 +104,52 @@ static void check_queue(const arm_result *a, const projection *p, rule_result *r
     SAY(r, "%.3f s of queue wait (summed over turns) stand in TTFT and in no busy time", wait_s);
 }
 
+/* The warm-up computes it, and so does every agent whose slot it does not reach. */
+static int64_t expected_warm_evals(const arm *a, const workload *w) {
+    if (a->reuse == REUSE_NONE) return 1 + w->K * w->H;
+    return a->warm == WARM_FIRST_SLOT ? w->K : 1;
+}
+
 static int64_t expected_prefix_evals(const arm_result *a, const workload *w) {
     if (w->P == 0) return 0;
     if (w->P <= a->arm->block_tok) return -1; /* too short to be found again as a whole */
-    if (a->arm->warm != WARM_NONE)
-        return -1; /* the warm-up computes it, and agents that miss it again */
+    if (a->arm->warm != WARM_NONE) return expected_warm_evals(a->arm, w);
     if (a->arm->reuse == REUSE_NONE) return w->K * w->H;
     if (a->arm->reuse == REUSE_PER_SLOT) return a->arm->slots_n >= w->K ? w->K : -1;
     return a->arm->comers == COMERS_WAIT && a->arm->cold_sights_n == 1 ? 1 : -1;
 }
 
+/* Of a warm-up's prefix, what no agent finds: all of it without reuse, and the last token where the
+ * agent that comes first presents the prefix alone. It is presented by the warm-up itself. */
+static int64_t warm_only_tok(const arm_result *a, const workload *w) {
+    if (a->arm->warm == WARM_NONE || w->P == 0) return 0;
+    if (a->arm->reuse == REUSE_NONE) return w->P;
+    int64_t first = 0;
+    for (int64_t k = 1; k < w->K && a->arm->warm != WARM_FIRST_SLOT; k++)
+        if (a->sim.turns[k * w->H].start_ns < a->sim.turns[first * w->H].start_ns) first = k;
+    int64_t most = workload_agent_prompt_tok(w, first, 1) - 1;
+    return w->P > most ? w->P - most : 0;
+}
+
 static void check_tokens(const arm_result *a, const projection *p, rule_result *r) {
     const workload *w = &p->scenario->work;
-    int64_t output = 0, presented = workload_presented_tok(w);
+    int64_t output = 0, presented = workload_presented_tok(w) + warm_only_tok(a, w);
     for (int64_t k = 0; k < w->K; k++)
         for (int64_t t = 1; t <= w->H; t++) output += workload_out_tok(w, k, t);
     int64_t evals = expected_prefix_evals(a, w);
     bool ok = a->sim.presented_tok == presented &&
               a->sim.reused_tok + a->sim.computed_tok == presented && a->sim.output_tok == output &&
+              a->sim.computed_tok == a->sim.prefill_tok &&
               (evals < 0 || a->sim.prefix_evals == evals);
     if (!ok) broken(r, false);
     SAY(r,
-        "presented %lld = reused %lld + computed %lld; %lld output tokens; %lld prefix evaluations",
+        "presented %lld = reused %lld + computed %lld, which the device prefilled; %lld output "
+        "tokens; %lld prefix evaluations",
         (long long)presented, (long long)a->sim.reused_tok, (long long)a->sim.computed_tok,
         (long long)a->sim.output_tok, (long long)a->sim.prefix_evals);
+    if (a->sim.computed_tok != a->sim.prefill_tok)
+        SAY(r, "computed %lld prompt tokens, the device prefilled %lld",
+            (long long)a->sim.computed_tok, (long long)a->sim.prefill_tok);
 }
 
 /* ---- plausibility rules ---- */
@@ -223,15 +253,21 @@ static void check_card(const arm_result *a, const projection *p, rule_result *r)
 static void check_memory(const arm_result *a, const projection *p, rule_result *r) {
     static const term TERMS[] = {TERM_KV_BYTES_PER_TOK, TERM_WEIGHTS_BYTES};
     (void)p;
-    char text[300];
+    char text[220], over[160];
     const memory_use *m = &a->m.memory;
+    bool differ = differing(a, TERMS, sizeof TERMS / sizeof *TERMS, text, sizeof text) > 0;
+    memory_fit_say(a, over, sizeof over);
     int64_t kv =
         m->kv_reserved_bytes > m->kv_resident_bytes ? m->kv_reserved_bytes : m->kv_resident_bytes;
-    if (m->peak_bytes != m->weights_bytes + m->overhead_bytes + kv + m->recurrent_bytes)
+    if (m->peak_bytes != m->weights_bytes + m->overhead_bytes + kv + m->recurrent_bytes) {
         broken(r, false);
-    else if (differing(a, TERMS, sizeof TERMS / sizeof *TERMS, text, sizeof text) > 0) {
-        broken(r, true);
-        SAY(r, "%s", text);
+    } else if (differ || a->fit.outcome == MEMORY_TOO_MUCH) {
+        broken(r, differ || memory_declared(a));
+        SAY(r, "%s%s%s", text, differ && over[0] ? "; " : "", over);
+        return;
+    } else if (a->fit.outcome == MEMORY_CANNOT_TELL) {
+        r->outcome = RULE_CANNOT_TELL;
+        SAY(r, "%s", over);
         return;
     }
     SAY(r, "peak = weights + overhead + KV + recurrent state, KV bytes per token as the "

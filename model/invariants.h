@@ -2,7 +2,7 @@
  *
  * Engine rules: broken, the projection is a bug or an illegal input (exit 1). Plausibility rules:
  * broken by a declared assumption they are a finding, printed; broken by the card itself they say
- * that the card is off.
+ * that the card is off, or that an arm does not fit the memory.
  */
 #ifndef RATECAST_INVARIANTS_H
 #define RATECAST_INVARIANTS_H

@@ -39,6 +39,7 @@ typedef struct server {
                                 -1 otherwise */
     int ramp;                /* steps that still pay for a changed set */
     int64_t cells_tok;       /* in use over all slots */
+    bool warm_up_unused;     /* the warm-up's prefix was computed, and no agent has found it yet */
     itl_list itl;
     span_list *device; /* NULL: nothing is recorded */
     sim_result out;
@@ -66,6 +67,7 @@ static void pass(server *s, int64_t ns) {
 /* Of what has just passed: the piece that began before_ns ago and took ns. */
 static void note_span(server *s, span_kind kind, int64_t before_ns, int64_t ns, int64_t batch_n,
                       int64_t tokens) {
+    if (kind == SPAN_PREFILL) s->out.prefill_tok += tokens;
     if (!s->device || s->e->code) return;
     int64_t start_ns = s->now_ns - before_ns;
     span_list_add(s->device, (span){start_ns, start_ns + ns, kind, batch_n, tokens});
@@ -102,6 +104,17 @@ static int64_t used_cells(const server *s) {
     return s->cells_tok - (s->work->K - 1) * s->work->P;
 }
 
+/* The first agent that finds the prefix of the warm-up is the one that it was computed for: in the
+ * session's sums these tokens were computed once, by the warm-up, and are reused by the others
+ * only. The turn's own record keeps what its request found. */
+static void take_over_warm_up(server *s, int64_t found_tok) {
+    if (!s->warm_up_unused || found_tok == 0) return;
+    s->warm_up_unused = false;
+    s->out.presented_tok -= found_tok;
+    s->out.reused_tok -= found_tok;
+    s->out.reused_cross_tok -= found_tok;
+}
+
 /* Requests that have arrived get their slot: what its cells hold of the prompt is not computed
  * again, but for the last token, whose logits are needed. */
 static void take_up(server *s) {
@@ -122,6 +135,7 @@ static void take_up(server *s) {
         s->out.reused_tok += have;
         s->out.reused_cross_tok += r->reused_cross_tok;
         s->out.computed_tok += sl->left_tok;
+        if (sl->turn == 1) take_over_warm_up(s, have);
         if (have == 0 && s->work->P > 0) s->out.prefix_evals++;
     }
 }
@@ -302,6 +316,7 @@ static void iterate(server *s) {
         for (int64_t k = 0; k < s->work->K; k++)
             if (s->slots[k].state == SLOT_DECODING) sum += s->slots[k].held_tok;
         int64_t alone_ns = prompts > 0 ? cost_decode_run_ns(&p, sum, 1) : device_ns;
+        if (prompts > 0) alone_ns -= cost_decode_host_ns(&p, 1, alone_ns);
         decode_ns = alone_ns < device_ns ? alone_ns : device_ns;
         usage_note_decode(&s->out.used, &p, sum, decode_ns, decode_ns);
     }
@@ -311,7 +326,8 @@ static void iterate(server *s) {
     /* one call, recorded as its two shares; the prompts' first, since it took them up */
     note_span(s, SPAN_PREFILL, device_ns, device_ns - decode_ns, prompts, prompt_rows);
     note_span(s, SPAN_DECODE, decode_ns, decode_ns, decoding, decoding);
-    pass_host(s, shape_s(s, prompt_rows) + graph_s(s, prompts > 0));
+    double declared_s = decoding > 0 ? cost_host_step_s(s->cost) : 0;
+    pass_host(s, shape_s(s, prompt_rows) + graph_s(s, prompts > 0) + declared_s);
     s->out.events_n++;
     if (!s->e->code) sample(s, s->host.sample_s + s->host.sample_s_per_row * (double)sampled);
 }
@@ -325,6 +341,9 @@ static void warm_up_prefix(server *s) {
     int64_t ns = cost_prefill_ns(s->cost, P, 0, 0);
     s->out.prefill_ns += ns;
     s->out.prefix_evals++;
+    s->out.presented_tok += P; /* by its own request, until an agent takes them over */
+    s->out.computed_tok += P;
+    s->warm_up_unused = true;
     usage_note_prefill(&s->out.used, s->cost, P, 0, ns);
     pass(s, ns);
     note_span(s, SPAN_PREFILL, ns, ns, 1, P);

@@ -66,6 +66,37 @@ static void note_extrapolations(const arm_result *r, arena *mem, note_list *l) {
                              (double)u->gap_prefill_ns / 1e9, (double)r->sim.prefill_ns / 1e9));
 }
 
+/* What is known of the time outside the device. */
+static void note_host(const arm_result *r, arena *mem, note_list *l) {
+    const assumption *step = cost_assumes(r->cost, TERM_HOST_STEP_S);
+    bool server = r->arm->engine == ENGINE_LLAMA_SERVER,
+         fitted = server && r->arm->card->fitted_host.known;
+    if (step)
+        note(l, arena_printf(mem,
+                             "time outside the device is what host_step_s declares, %.10g s a "
+                             "decode step%s",
+                             step->value,
+                             fitted ? ", on top of the card's host terms"
+                                    : ": sampling, scheduling and HTTP beyond it are counted as "
+                                      "0"));
+    else if (!server)
+        note(l, "time outside the device (sampling, scheduling, HTTP) is not priced: counted as 0");
+    else if (!fitted)
+        note(
+            l,
+            "the card has no host terms (`ratecast fit`): time outside the device is counted as 0");
+}
+
+/* Arms present the same tokens, but for what a warm-up computes and no agent finds. */
+static void note_warm_up(const arm_result *r, const workload *w, arena *mem, note_list *l) {
+    int64_t on_top = r->sim.presented_tok - workload_presented_tok(w);
+    if (on_top <= 0) return;
+    note(l, arena_printf(mem,
+                         "the warm-up computes %lld prefix token%s that no agent finds: presented "
+                         "on top of the agents' prompts",
+                         (long long)on_top, on_top == 1 ? "" : "s"));
+}
+
 static void note_gaps(const arm_result *r, const workload *w, arena *mem, note_list *l) {
     const prefill_curve *p = cost_prefill_curve(r->cost);
     if (p && !cost_assumes(r->cost, TERM_PREFILL_TOK_S)) {
@@ -80,12 +111,8 @@ static void note_gaps(const arm_result *r, const workload *w, arena *mem, note_l
                              "card %s was timed on a simulated device, which was allowed: its "
                              "times, and all that follows from them, describe no machine",
                              r->arm->card->id));
-    if (r->arm->engine == ENGINE_GENERAL)
-        note(l, "time outside the device (sampling, scheduling, HTTP) is not priced: counted as 0");
-    else if (!r->arm->card->fitted_host.known)
-        note(
-            l,
-            "the card has no host terms (`ratecast fit`): time outside the device is counted as 0");
+    note_host(r, mem, l);
+    note_warm_up(r, w, mem, l);
     if (r->k_note) note(l, r->k_note);
     if (capacity_spare_tok(r->arm, w, mem) == 0)
         note(l, "the KV capacity fits with 0 tokens to spare");
@@ -215,6 +242,34 @@ static err_code search_k(const scenario *s, arm_result *r, err *e) {
     return OK;
 }
 
+/* ---- does it fit at all ---- */
+
+static memory_fit fit_of(const scenario *s, const arm_result *r) {
+    static const double VENDOR_GB = 0x1p30 / 1e9; /* what is sold as GB may be GiB */
+    bool budget = s->memory_budget_bytes > 0;
+    int64_t peak = r->m.memory.peak_bytes,
+            limit = budget ? s->memory_budget_bytes : r->arm->card->hardware.memory_bytes;
+    memory_fit f = {.limit_bytes = limit, .is_budget = budget};
+    if (limit <= 0) return f;
+    double most = (double)limit * (budget ? 1 : VENDOR_GB);
+    f.over_bytes = peak > limit ? peak - limit : 0;
+    f.outcome = peak <= limit          ? MEMORY_FITS
+                : (double)peak <= most ? MEMORY_CANNOT_TELL
+                                       : MEMORY_TOO_MUCH;
+    return f;
+}
+
+void memory_fit_say(const arm_result *r, char *out, size_t cap) {
+    const double MIB = 1048576;
+    out[0] = '\0';
+    if (r->fit.over_bytes == 0) return;
+    snprintf(out, cap, "peak memory is %.1f MiB, %s %.1f MiB: %.1f MiB too much%s",
+             (double)r->m.memory.peak_bytes / MIB,
+             r->fit.is_budget ? "the scenario's budget is" : "the device has",
+             (double)r->fit.limit_bytes / MIB, (double)r->fit.over_bytes / MIB,
+             r->fit.outcome == MEMORY_CANNOT_TELL ? ", unless its GB are GiB" : "");
+}
+
 /* ---- arms ---- */
 
 static err_code run_arm(const scenario *s, const arm *a, arena *mem, arm_result *r, err *e) {
@@ -223,6 +278,7 @@ static err_code run_arm(const scenario *s, const arm *a, arena *mem, arm_result 
     if (cost_new(a, &s->work, batch_max(a, s->work.K), mem, &r->cost, e)) return e->code;
     if (run_engine(a, &s->work, r->cost, mem, &r->sim, e)) return e->code;
     if (metrics_of(&r->sim, a, &s->work, r->cost, mem, &r->m, e)) return e->code;
+    r->fit = fit_of(s, r);
     r->time_prov = prov_weakest(
         PROV_MODELED, prov_weakest(cost_prefill_prov(r->cost), cost_decode_prov(r->cost)));
     for (size_t i = 0; i < a->assume_n; i++)

@@ -12,13 +12,30 @@
 
 #include <stddef.h>
 
+/* Whether an arm's peak memory fits what there is: the scenario's budget, where it states one, else
+ * the memory of the card's device. A vendor's GB may be 2^30, so up to that it cannot be told. */
+typedef enum memory_outcome {
+    MEMORY_NOT_KNOWN, /* neither is stated */
+    MEMORY_FITS,
+    MEMORY_CANNOT_TELL,
+    MEMORY_TOO_MUCH
+} memory_outcome;
+
+typedef struct memory_fit {
+    memory_outcome outcome;
+    int64_t limit_bytes; /* 0: not known */
+    bool is_budget;
+    int64_t over_bytes; /* peak less limit; 0: it fits */
+} memory_fit;
+
 typedef struct arm_result {
     const arm *arm;
     const cost *cost;
     sim_result sim;
     metrics m;
-    prov time_prov;      /* of wall-clock, TTFT and rates: weakest input, at best modeled */
-    wall_interval wall;  /* 90 % */
+    prov time_prov;     /* of wall-clock, TTFT and rates: weakest input, at best modeled */
+    wall_interval wall; /* 90 % */
+    memory_fit fit;
     int64_t k_in_budget; /* largest K whose peak fits memory_budget_bytes; -1: no budget given */
     const char *k_note;  /* what limits it, where that is not memory; NULL: memory */
     bool k_capped;       /* the search stopped at its limit, more may fit */
@@ -39,6 +56,9 @@ typedef struct projection {
  * projection lives in `mem` and borrows the scenario. */
 MUST_USE err_code project_run(const scenario *s, const char *const *only, size_t only_n, arena *mem,
                               const projection **out, err *e);
+/* "peak memory is 101510.4 MiB, the device has 36864.0 MiB: 64646.4 MiB too much", of an arm that
+ * is over its limit; else empty. */
+void memory_fit_say(const arm_result *r, char *out, size_t cap);
 /* Weakest class of any arm's times, at best MODELED: what a projection as a whole may call itself.
  */
 prov projection_prov(const projection *p);

@@ -47,6 +47,7 @@ typedef struct sim {
     int64_t now_ns;
     op_kind op;
     int64_t op_agent, op_steps_n, op_ns, op_decode_ns;
+    int64_t op_host_ns; /* decode, mixed: behind the device's share, the declared host time */
     int64_t op_prompts_n, op_prompt_tok; /* mixed: prompts in the running iteration, their rows */
     prompt_piece *pieces;                /* mixed: of the running iteration, at most K */
     int64_t prefixes_in_work_n; /* mixed: prompts taken up that compute the shared prefix */
@@ -95,6 +96,7 @@ static void device_start(sim *s, op_kind op, int64_t ns) {
 /* Of what ends now: the piece that began before_ns ago and took ns. */
 static void note_span(sim *s, span_kind kind, int64_t before_ns, int64_t ns, int64_t batch_n,
                       int64_t tokens) {
+    if (kind == SPAN_PREFILL) s->out.prefill_tok += tokens;
     if (!s->device) return;
     int64_t start_ns = s->now_ns - before_ns;
     span_list_add(s->device, (span){start_ns, start_ns + ns, kind, batch_n, tokens});
@@ -175,7 +177,10 @@ static void start_decode(sim *s) {
     decode_price p = cost_decode(s->cost, s->running_n);
     int64_t sum = s->running_context_tok, steps = stretch_steps(s, &p, sum);
     int64_t ns = cost_decode_run_ns(&p, sum, steps), one = cost_decode_run_ns(&p, sum, 1);
-    usage_note_decode(&s->out.used, &p, sum + (steps - 1) * s->running_n, one, ns);
+    int64_t one_host = cost_decode_host_ns(&p, 1, one);
+    s->op_host_ns = cost_decode_host_ns(&p, steps, ns);
+    usage_note_decode(&s->out.used, &p, sum + (steps - 1) * s->running_n, one - one_host,
+                      ns - s->op_host_ns);
     s->op_steps_n = steps;
     s->out.stretches_n++;
     device_start(s, OP_DECODE, ns);
@@ -233,15 +238,17 @@ static void start_mixed(sim *s) {
         rows += s->pieces[i].n_tok;
         if (s->pieces[i].depth_tok > depth) depth = s->pieces[i].depth_tok;
     }
-    s->op_decode_ns =
-        0; /* of the iteration, what a decode step alone would take counts as decode */
+    /* of the iteration, what a decode step alone would take counts as decode */
+    s->op_decode_ns = s->op_host_ns = 0;
     if (s->running_n > 0) {
         decode_price p = cost_decode(s->cost, s->running_n);
-        int64_t one = cost_decode_run_ns(&p, sum, 1);
-        s->op_decode_ns = one < ns ? one : ns;
-        usage_note_decode(&s->out.used, &p, sum, one, s->op_decode_ns);
+        int64_t one = cost_decode_run_ns(&p, sum, 1), step = one < ns ? one : ns;
+        s->op_host_ns = cost_decode_host_ns(&p, 1, step);
+        s->op_decode_ns = step - s->op_host_ns;
+        usage_note_decode(&s->out.used, &p, sum, one - cost_decode_host_ns(&p, 1, one),
+                          s->op_decode_ns);
     }
-    if (rows > 0) usage_note_prefill(&s->out.used, s->cost, rows, depth, ns);
+    if (rows > 0) usage_note_prefill(&s->out.used, s->cost, rows, depth, ns - s->op_host_ns);
     s->op_prompts_n = (int64_t)n;
     s->op_prompt_tok = rows;
     device_start(s, OP_MIXED, ns);
@@ -363,13 +370,22 @@ static void steps_done(sim *s, int64_t steps_n) {
     s->running_n = kept;
 }
 
+/* Decode that ends now, of decode_ns and behind it the declared host time of its steps. */
+static void decode_passed(sim *s, int64_t decode_ns, int64_t tokens) {
+    int64_t host_ns = s->op_host_ns;
+    s->out.decode_ns += decode_ns;
+    s->out.other_ns += host_ns;
+    s->out.host_ns += host_ns;
+    note_span(s, SPAN_DECODE, decode_ns + host_ns, decode_ns, s->running_n, tokens);
+    note_span(s, SPAN_HOST, host_ns, host_ns, 0, 0);
+}
+
 static void mixed_done(sim *s) {
-    s->out.decode_ns += s->op_decode_ns;
-    s->out.prefill_ns += s->op_ns - s->op_decode_ns;
+    int64_t prefill_ns = s->op_ns - s->op_decode_ns - s->op_host_ns;
+    s->out.prefill_ns += prefill_ns;
     /* one pass, recorded as its two shares; the prompts' first, since it took them up */
-    note_span(s, SPAN_PREFILL, s->op_ns, s->op_ns - s->op_decode_ns, s->op_prompts_n,
-              s->op_prompt_tok);
-    note_span(s, SPAN_DECODE, s->op_decode_ns, s->op_decode_ns, s->running_n, s->running_n);
+    note_span(s, SPAN_PREFILL, s->op_ns, prefill_ns, s->op_prompts_n, s->op_prompt_tok);
+    decode_passed(s, s->op_decode_ns, s->running_n);
     int64_t prompts_n = s->prompts.n;
     steps_done(s, 1);
     for (int64_t i = 0; i < prompts_n; i++) {
@@ -396,8 +412,7 @@ static void device_done(sim *s) {
         note_span(s, SPAN_PREFILL, s->op_ns, s->op_ns, 1, computed_tok(&s->agents[s->op_agent]));
         prompt_done(s, s->op_agent);
     } else if (op == OP_DECODE) {
-        s->out.decode_ns += s->op_ns;
-        note_span(s, SPAN_DECODE, s->op_ns, s->op_ns, s->running_n, s->running_n * s->op_steps_n);
+        decode_passed(s, s->op_ns - s->op_host_ns, s->running_n * s->op_steps_n);
         steps_done(s, s->op_steps_n);
     } else {
         mixed_done(s);

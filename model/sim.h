@@ -35,11 +35,13 @@ typedef struct turn_record {
 typedef struct sim_result {
     int64_t wall_ns; /* end of the last event */
     int64_t prefill_ns, decode_ns, other_ns, idle_ns;
-    int64_t
-        host_ns; /* of other_ns: time on the host while the device waits (engine llama-server) */
+    int64_t host_ns;          /* of other_ns: time on the host while the device waits */
     const turn_record *turns; /* K * H; turn t (from 1) of agent k is turns[k * H + t - 1] */
     int64_t turns_n;
+    /* reused + computed = presented; what the agents present, and of a warm-up's prefix what no
+     * agent finds */
     int64_t presented_tok, reused_tok, reused_cross_tok, computed_tok, output_tok;
+    int64_t prefill_tok;  /* prompt tokens in the device's prefill, piece by piece */
     int64_t prefix_evals; /* prefills that computed the whole shared prefix */
     const itl_run
         *itl; /* inside an undisturbed stretch the mean gap stands for all but the first */

@@ -20,7 +20,7 @@ typedef enum span_kind {
     SPAN_DECODE,   /* an agent's: first token until the last one; the device's: decode rows */
     SPAN_TOOL,     /* an agent's: its tool runs, behind a turn */
     SPAN_CONSTANT, /* the device's: a declared constant (engine general) */
-    SPAN_HOST,     /* the device's: the host works, the device waits (engine llama-server) */
+    SPAN_HOST,     /* the device's: the host works, the device waits */
     SPAN_KINDS_N
 } span_kind;
 

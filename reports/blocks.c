@@ -3,6 +3,7 @@
 #include "contrast.h"
 #include "number.h"
 #include "report_audit.h"
+#include "report_memory.h"
 #include "report_validate.h"
 #include "report_waterfall.h"
 #include "table.h"
@@ -141,7 +142,7 @@ static void put_memory(const block_context *c, const named_run *r, buf *out) {
             cell[2] = number_mib(c->mem, m->kv_reserved_bytes);
             cell[3] = number_mib(c->mem, m->kv_resident_bytes);
             cell[4] = mib_or_dash(c->mem, m->recurrent_bytes, m->recurrent_known);
-            cell[5] = number_mib(c->mem, m->peak_bytes);
+            cell[5] = report_peak(a, c->mem);
             cell[6] = arena_printf(c->mem, "%.2f", a->m.agents_per_gib);
             cell[7] = a->k_in_budget < 0 ? "–"
                                          : arena_printf(c->mem, "%s%" PRId64,
@@ -154,6 +155,7 @@ static void put_memory(const block_context *c, const named_run *r, buf *out) {
                  "resident; what is not known is counted as nothing.\n");
     if (r->r.s->memory_budget_bytes > 0)
         buf_addf(out, "The budget is %.2f GiB.\n", (double)r->r.s->memory_budget_bytes / GIB);
+    report_misfits(r->r.s, r->r.points, r->r.n, out);
 }
 
 static void put_unmodeled(const block_context *c, const named_run *r, buf *out) {

@@ -1,6 +1,7 @@
 #include "report_project.h"
 
 #include "number.h"
+#include "report_memory.h"
 #include "report_project_json.h"
 #include "report_trend.h"
 #include "table.h"
@@ -156,6 +157,11 @@ static const char *value_text(const view *v, const metric_row *row, value x, boo
                         x.timed && extrapolated ? " †" : "");
 }
 
+static const char *cell_text(const view *v, const metric_row *row, const arm_result *a) {
+    if (row->get == get_peak && !v->csv) return report_peak(a, v->mem);
+    return value_text(v, row, row->get(a), a->extrapolations_n > 0);
+}
+
 /* First arm against the baseline: how many times less time or more rate, or how many MiB less. */
 static const char *gain_text(const view *v, const metric_row *row, value first, value base) {
     if (row->gain == G_NONE || first.absent || base.absent) return "";
@@ -236,9 +242,7 @@ static void head_to_head(view *v) {
         at = 0;
         cells[at++] = row->name;
         cells[at++] = row->unit;
-        for (size_t i = 0; i < p->arms_n; i++)
-            cells[at++] =
-                value_text(v, row, row->get(&p->arms[i]), p->arms[i].extrapolations_n > 0);
+        for (size_t i = 0; i < p->arms_n; i++) cells[at++] = cell_text(v, row, &p->arms[i]);
         if (gain)
             cells[at++] = gain_text(v, row, row->get(&p->arms[0]), row->get(&p->arms[p->baseline]));
         cells[at++] = PROV_UPPER[row_prov(v, row)];
@@ -411,6 +415,7 @@ void report_project_part(const projection *p, const rule_result rules[RULES_N], 
     case PART_TABLE:
         head_to_head(&v);
         table_markdown(v.t, out);
+        report_misfits(p->scenario, &(sweep_point){p, rules}, 1, out);
         break;
     case PART_EXTRAPOLATIONS:
         add_notes(&v, out, "† Priced outside the measured range", true);
@@ -497,7 +502,7 @@ static table *sweep_table(const scenario *s, const sweep_point *points, bool csv
             cells[1] = r->arm->name;
             for (size_t c = 0; c < SWEEP_COLUMNS_N; c++) {
                 const metric_row *row = row_named(SWEEP_COLUMNS[c]);
-                cells[c + 2] = value_text(&v, row, row->get(r), r->extrapolations_n > 0);
+                cells[c + 2] = cell_text(&v, row, r);
             }
             cells[SWEEP_COLUMNS_N + 2] = PROV_UPPER[r->time_prov];
             table_row(t, cells);
@@ -507,6 +512,7 @@ static table *sweep_table(const scenario *s, const sweep_point *points, bool csv
 
 void report_sweep_table(const scenario *s, const sweep_point *points, arena *scratch, buf *out) {
     table_markdown(sweep_table(s, points, false, scratch), out);
+    report_misfits(s, points, s->sweep_n, out);
 }
 
 void report_sweep(const scenario *s, const sweep_point *points, report_format f, arena *scratch,
@@ -531,6 +537,7 @@ void report_sweep(const scenario *s, const sweep_point *points, report_format f,
              s->sweep_values[s->sweep_n - 1]);
     buf_add(out, f == REPORT_MD ? "```\n\n" : "\n");
     table_markdown(t, out);
+    report_misfits(s, points, s->sweep_n, out);
     if (f == REPORT_TEXT) report_trend(s, points, scratch, out);
     add_notes(&v, out, "† Priced outside the measured range", true);
     add_assumptions(&v, out);

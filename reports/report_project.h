@@ -20,7 +20,7 @@ void report_project(const projection *p, const rule_result rules[RULES_N], repor
  * the whole. */
 typedef enum project_part {
     PART_HEAD,  /* banner, workload, cards, arms */
-    PART_TABLE, /* the head-to-head */
+    PART_TABLE, /* the head-to-head, and the arms in it that do not fit the memory */
     PART_EXTRAPOLATIONS,
     PART_ASSUMPTIONS,
     PART_TAKEN, /* as given, without a measurement */
@@ -37,7 +37,7 @@ typedef struct sweep_point {
 } sweep_point;
 void report_sweep(const scenario *s, const sweep_point *points, report_format f, arena *scratch,
                   buf *out);
-/* The table of a sweep, as the Markdown form has it. */
+/* The table of a sweep, as the Markdown form has it, with what does not fit the memory. */
 void report_sweep_table(const scenario *s, const sweep_point *points, arena *scratch, buf *out);
 
 #endif

@@ -16,7 +16,9 @@ static void add_percentiles(cJSON *parent, const char *key, const percentiles *p
     jw_num(o, "mean_s", p->mean_ns / 1e9);
 }
 
-static void add_memory(cJSON *parent, const memory_use *m) {
+static void add_memory(cJSON *parent, const memory_use *m, const memory_fit *fit) {
+    static const char *const FITS[] = {
+        [MEMORY_FITS] = "yes", [MEMORY_CANNOT_TELL] = "cannot_tell", [MEMORY_TOO_MUCH] = "no"};
     cJSON *o = jw_obj(parent, "memory");
     jw_int(o, "peak_bytes", m->peak_bytes);
     jw_int(o, "weights_bytes", m->weights_bytes);
@@ -28,6 +30,11 @@ static void add_memory(cJSON *parent, const memory_use *m) {
     jw_bool(o, "overhead_known", m->overhead_known);
     jw_bool(o, "recurrent_known", m->recurrent_known);
     jw_str(o, "provenance", PROV_NAMES[m->prov]);
+    if (fit->outcome == MEMORY_NOT_KNOWN) return;
+    jw_int(o, "limit_bytes", fit->limit_bytes);
+    jw_str(o, "limit_from", fit->is_budget ? "budget" : "card");
+    jw_int(o, "over_bytes", fit->over_bytes);
+    jw_str(o, "fits", FITS[fit->outcome]);
 }
 
 /* The fields of one assumption as a scenario writes them. */
@@ -121,7 +128,8 @@ static void add_time(cJSON *o, const arm_result *r) {
     jw_ns_as_s(busy, "prefill", r->sim.prefill_ns);
     jw_ns_as_s(busy, "decode", r->sim.decode_ns);
     jw_ns_as_s(busy, "other", r->sim.other_ns);
-    if (r->arm->engine == ENGINE_LLAMA_SERVER) jw_ns_as_s(busy, "host", r->sim.host_ns);
+    if (r->arm->engine == ENGINE_LLAMA_SERVER || r->sim.host_ns > 0)
+        jw_ns_as_s(busy, "host", r->sim.host_ns);
     jw_ns_as_s(o, "idle_s", r->sim.idle_ns);
     cJSON *ttft = jw_obj(o, "ttft");
     add_percentiles(ttft, "cold", &r->m.ttft_cold);
@@ -146,7 +154,7 @@ static void add_arm(cJSON *list, const arm_result *r) {
     jw_int(tok, "computed", r->sim.computed_tok);
     jw_int(tok, "output", r->sim.output_tok);
     jw_int(o, "prefix_evals", r->sim.prefix_evals);
-    add_memory(o, &r->m.memory);
+    add_memory(o, &r->m.memory, &r->fit);
     jw_num(o, "agents_per_gib", r->m.agents_per_gib);
     if (r->k_in_budget >= 0) {
         jw_int(o, "largest_k_in_budget", r->k_in_budget);

@@ -224,6 +224,16 @@ static const card *read_card(const loader *l, jr at, const char *ref, const char
     return c;
 }
 
+/* Whatever is more than an assumption rests on something, which has to be named: no class is
+ * stronger because somebody writes so. */
+static void check_evidence(jr o, const assumption *a) {
+    if (a->prov >= PROV_ASSUMED || a->source || !jr_ok(o)) return;
+    jr_fail(jr_get(o, "provenance"), E_SCHEMA,
+            "found \"%s\" without a \"source\", expected where it comes from, or \"assumed\" or "
+            "\"claim\"",
+            PROV_NAMES[a->prov]);
+}
+
 static void read_assumption(const loader *l, jr o, assumption *a) {
     a->what = (term)jr_enum(o, "term", TERM_NAMES);
     if (!jr_ok(o)) return;
@@ -234,6 +244,7 @@ static void read_assumption(const loader *l, jr o, assumption *a) {
     a->prov = (prov)jr_enum(o, "provenance", PROV_NAMES);
     a->reason = jr_str(o, "reason");
     a->source = jr_str_or(o, "source", NULL);
+    check_evidence(o, a);
     if (spec->value == V_POSITIVE) a->value = jr_pos(o, "value");
     if (spec->value == V_NONNEG) a->value = jr_num(o, "value", 0, 1e9);
     if (spec->value == V_BYTES) a->value = (double)jr_int(o, "value", 0, BYTES_MAX);

@@ -285,6 +285,24 @@ ends "an arm with a dot in its name" 0 project "$base" --set arms.llama.cpp.slot
 holds "an arm with a dot in its name is set" 'arms.llama.cpp.slots_n=2|"slots_n": 2'
 bad "an arm with a dot, misspelt" '--set arms.llama.cp.slots_n=2|"llama"' project "$base" --set arms.llama.cp.slots_n=2
 
+# ---- arms that do not fit: said beside the peak, with both figures and what it makes of the gain ----
+
+ends "over the card's memory" 0 project --card qwen2.5-7b-instruct-q8_0-m3pro -K 200 -H 2 -P 8192
+holds "over the card's memory: marked" '‡ Does not fit the memory|the device has 36864.0 MiB|it cannot run, and a gain over it is over an arm that cannot run|1 BROKEN (I-MEMORY)'
+is "over the card's memory: the peak's cell" sh -c 'grep "^| peak memory " out | grep -q "‡"'
+is "over the card's memory: the arm that fits is not named" sh -c '! grep -q "^- shared: peak memory" out'
+ends "over the card's memory, --md" 0 project --card qwen2.5-7b-instruct-q8_0-m3pro -K 200 -H 2 -P 8192 --md
+holds "over the card's memory, --md: said" '- per-slot: peak memory is'
+ends "over the card's memory, --strict" 1 project --card qwen2.5-7b-instruct-q8_0-m3pro -K 200 -H 2 -P 8192 --strict
+ends "over the budget" 0 project "$sweep" --set workload.K=100
+holds "over the budget: the budget is named" "- cache-off: peak memory is|the scenario's budget is 27648.0 MiB"
+ends "over the budget, as JSON" 0 project "$sweep" --set workload.K=100 --json
+holds "over the budget, as JSON: fields" '"limit_from": "budget"|"fits": "no"|"fits": "yes"|"limit_bytes": 28991029248'
+ends "a sweep over its budget" 0 project "$scenarios/published/cache_ab.json"
+holds "a sweep over its budget: which value" '- cache-off, workload.K = 16: peak memory is'
+ends "within memory" 0 project "$sweep" --set workload.K=4
+is "within memory: nothing is said" sh -c '! grep -q "‡" out'
+
 ends "the published 4k" 0 project "$scenarios/published/head_to_head_4k.json"
 ends "--strict on the published 4k" 1 project --strict "$scenarios/published/head_to_head_4k.json"
 ends "--strict --json on the published 4k" 1 project --strict --json "$scenarios/published/head_to_head_4k.json"

@@ -16,6 +16,9 @@ tsv_ns() { # FILE TRACK KIND
 busy_ns() {
     sed -n '/"busy_s"/,/}/p' result.json | awk -F '[:,]' -v key="\"$1\"" 'index($0, key) { printf "%.0f", $2 * 1e9 }'
 }
+# prompt tokens of the device's prefill in a TSV, and those that the result of an arm alone says it computed
+tsv_tok() { awk -F '\t' '$2 == "device" && $3 == "prefill" { sum += $7 } END { print sum }' "$1"; }
+computed_tok() { sed -n '/"tokens"/,/}/p' result.json | awk -F '[:,]' '/"computed"/ { print $2 + 0 }'; }
 count() { grep -c "^{\"ph\":\"$2\"" "$1"; } # FILE PHASE
 
 # ---- both engines: the files add up to the result, and tell the same ----
@@ -50,6 +53,14 @@ for scenario in head_to_head_4k:fak-native llama_server_h200:restored; do
         is "$arm: JSON" python3 -c 'import json; json.load(open("t.json"))'
     fi
 done
+
+# what a warm-up computes is in the device's tokens and in the table's
+for warm in none first_slot restored; do
+    run project "$S/llama_server_h200.json" --set arms.restored.warm=$warm --arm restored --json -o result.json --timeline-tsv t.tsv
+    is "warm $warm: tokens" test "$(tsv_tok t.tsv)" -gt 0 -a "$(tsv_tok t.tsv)" = "$(computed_tok)"
+done
+run project "$S/head_to_head_4k.json" --arm fak-native --json -o result.json --timeline-tsv t.tsv
+is "general engine: tokens" test "$(tsv_tok t.tsv)" -gt 0 -a "$(tsv_tok t.tsv)" = "$(computed_tok)"
 
 # every arm is a process
 run project "$S/head_to_head_4k.json" --trace-events t.json

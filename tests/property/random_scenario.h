@@ -12,6 +12,7 @@ typedef struct random_scenario {
     gsl_rng *rng;
     bool declared;   /* prices from declared rates (idealised policies) instead of a card */
     bool continuous; /* continuous batching only */
+    bool host_step;  /* some declare host time */
     const char *reuse, *batching, *prefill; /* forced, or NULL: drawn */
 } random_scenario;
 
@@ -65,6 +66,13 @@ static inline void random_arm(const random_scenario *s, int K, buf *out) {
     buf_add(out, "}");
 }
 
+static inline void random_host_step(gsl_rng *r, bool behind_others, buf *out) {
+    buf_addf(
+        out,
+        "%s{\"term\":\"host_step_s\",\"value\":%.9f,\"provenance\":\"assumed\",\"reason\":\"t\"}",
+        behind_others ? "," : "", gsl_rng_uniform(r) * 0.02);
+}
+
 static inline void random_scenario_text(const random_scenario *s, buf *out) {
     static const char *const CARDS[] = {
         "qwen2-7b-like-q8_0-h200-split", "qwen2-1.5b-like-q8_0-h200-unified",
@@ -79,13 +87,15 @@ static inline void random_scenario_text(const random_scenario *s, buf *out) {
     buf_add(out, ",\"arms\":[");
     random_arm(s, K, out);
     buf_add(out, "],\"assumptions\":[");
-    if (s->declared || draw(r, 0, 2) == 0)
+    bool rates = s->declared || draw(r, 0, 2) == 0;
+    if (rates)
         buf_addf(
             out,
             "{\"term\":\"prefill_tok_s\",\"value\":%d,\"provenance\":\"assumed\",\"reason\":\"t\"},"
             "{\"term\":\"decode_tok_s\",\"value\":%d,\"gain_per_seq_frac\":%.3f,\"provenance\":"
             "\"assumed\",\"reason\":\"t\"}",
             draw(r, 50, 20000), draw(r, 5, 300), gsl_rng_uniform(r));
+    if (s->host_step && draw(r, 0, 2) == 0) random_host_step(r, rates, out);
     buf_add(out, "]}");
 }
 

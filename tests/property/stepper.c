@@ -1,5 +1,6 @@
 #include "property/stepper.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -213,11 +214,18 @@ static void mark_running(const world *x, bool *was_running) {
     for (int64_t i = 0; i < x->w->K; i++) was_running[i] = x->k[i].at == RUNNING;
 }
 
+/* Of a step's time, what the host was declared to take. */
+static double host_of(const world *x, double step) {
+    double host = round(cost_host_step_s(x->c) * 1e9);
+    return host < step ? host : step;
+}
+
 static void decode_once(world *x, bool *was_running) {
     int64_t n;
     double ns = step_ns(x, &n);
     x->t += ns;
-    x->r.decode_ns += ns;
+    x->r.decode_ns += ns - host_of(x, ns);
+    x->r.other_ns += host_of(x, ns);
     mark_running(x, was_running);
     arrive_and_admit(x, true);
     emit_tokens(x, was_running);
@@ -276,10 +284,12 @@ static void mixed_once(world *x, bool *was_running, prompt_piece *pieces, int64_
         if (given[next] > 0) pieces[n++] = (prompt_piece){given[next], k->reused + k->done};
     }
     double ns = n > 0 ? (double)cost_mixed_ns(x->c, running, sum, pieces, (size_t)n) : alone;
-    double decode = running > 0 ? (alone < ns ? alone : ns) : 0;
+    double step = running > 0 ? (alone < ns ? alone : ns) : 0;
+    double host = running > 0 ? host_of(x, step) : 0;
     x->t += ns;
-    x->r.decode_ns += decode;
-    x->r.prefill_ns += ns - decode;
+    x->r.decode_ns += step - host;
+    x->r.other_ns += host;
+    x->r.prefill_ns += ns - step;
     arrive_and_admit(x, true);
     emit_tokens(x, was_running);
     after = -1;

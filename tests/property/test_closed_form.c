@@ -103,6 +103,7 @@ Test(closed_form, engine_equals_the_closed_form_of_every_published_arm) {
                          r->arm->name, (long long)r->sim.wall_ns, (long long)f.wall_ns);
             cr_expect_eq(r->sim.prefill_ns, f.prefill_ns);
             cr_expect_eq(r->sim.decode_ns, f.decode_ns);
+            cr_expect_eq(r->sim.other_ns, f.host_ns + f.constant_ns);
             cr_expect_eq(r->sim.presented_tok, f.presented_tok);
             cr_expect_eq(r->sim.computed_tok, f.computed_tok);
             cr_expect_eq(r->sim.reused_tok, f.reused_tok);

@@ -79,12 +79,14 @@ static host_terms host;
 static int64_t offset_ns[MOST], own_tok[MOST], out_tok[64];
 static sim_result r;
 static const cost *prices;
+static int64_t warm_only_tok; /* of the warm-up's prefix, what no agent finds */
 
 /* K agents, H turns, prompts of `in` new tokens, `out` tokens each. */
 static void session(const rates *of, int64_t K, int64_t H, int64_t in, int64_t out) {
     const card *c = small_card(of);
     memset(offset_ns, 0, sizeof offset_ns);
     memset(own_tok, 0, sizeof own_tok);
+    warm_only_tok = 0;
     host = (host_terms){.known = true};
     a = (arm){.name = "a",
               .card = c,
@@ -110,14 +112,30 @@ static err_code attempt(err *e) {
     return llama_server_run(&a, &w, prices, &host, support_arena(), &r, e);
 }
 
+/* Prompt tokens in the device's prefill, as a timeline shows it. */
+static int64_t recorded_prefill_tok(void) {
+    err e = {0};
+    span_list l = span_list_new((span_window){.from_ns = 0, .to_ns = TIME_MAX_NS}, (size_t)1 << 20);
+    sim_result again;
+    cr_assert_eq(llama_server_run_recorded(&a, &w, prices, &host, &l, support_arena(), &again, &e),
+                 OK, "%s: %s", e.where, e.what);
+    int64_t tok = 0;
+    cr_assert_not(l.more);
+    for (size_t i = 0; i < l.n; i++) tok += l.v[i].kind == SPAN_PREFILL ? l.v[i].tokens : 0;
+    span_list_free(&l);
+    return tok;
+}
+
 /* What holds for every session. */
 static void go(void) {
     err e = {0};
     cr_assert_eq(attempt(&e), OK, "%s: %s", e.where, e.what);
     cr_assert_eq(r.prefill_ns + r.decode_ns + r.other_ns + r.idle_ns, r.wall_ns);
     cr_assert_eq(r.host_ns, r.other_ns);
-    cr_assert_eq(r.presented_tok, workload_presented_tok(&w));
+    cr_assert_eq(r.presented_tok, workload_presented_tok(&w) + warm_only_tok);
     cr_assert_eq(r.presented_tok, r.reused_tok + r.computed_tok);
+    cr_assert_eq(r.computed_tok, recorded_prefill_tok());
+    cr_assert_eq(r.computed_tok, r.prefill_tok);
     int64_t out = 0;
     for (int64_t k = 0; k < w.K; k++)
         for (int64_t t = 1; t <= w.H; t++) out += workload_out_tok(&w, k, t);
@@ -454,6 +472,20 @@ Test(llama_server, requests_are_taken_up_between_calls) {
     IS_MS(turn(1, 1)->first_ns, 21.9 + rows_ms(2) + rows_ms(9));
 }
 
+/* Declared host time comes with every call that decodes, and is no time of the device: 30 rows of a
+ * prompt give the first token, two steps the others. */
+Test(llama_server, declared_host_time) {
+    static const assumption STEP = {
+        .what = TERM_HOST_STEP_S, .value = 0.002, .prov = PROV_ASSUMED, .reason = "test"};
+    session(&FLAT, 1, 1, 30, 3);
+    a.assume = &STEP;
+    a.assume_n = 1;
+    go();
+    IS_MS(r.wall_ns, rows_ms(30) + 2 * (10 + 2));
+    IS_MS(r.decode_ns, 2 * 10);
+    IS_MS(r.other_ns, 2 * 2);
+}
+
 /* ---- tokens ---- */
 
 Test(llama_server, warm_turns_compute_the_delta_and_the_last_token) {
@@ -512,7 +544,9 @@ Test(llama_server, warm_first_slot) {
     cr_expect_eq(turn(0, 1)->reused_cross_tok, 1000);
     cr_expect_eq(turn(1, 1)->computed_tok, 1010);
     cr_expect_eq(turn(2, 1)->computed_tok, 1010);
-    cr_expect_eq(r.reused_cross_tok, 1000);
+    cr_expect_eq(r.computed_tok, 3 * 1010, "the warm-up's 1000 are those of agent 1");
+    cr_expect_eq(r.reused_tok, 0);
+    cr_expect_eq(r.reused_cross_tok, 0);
     cr_expect_eq(r.prefix_evals, 3);
     cr_expect_eq(r.kv_peak_tok, 3 * 1010);
 }
@@ -530,7 +564,9 @@ Test(llama_server, warm_restored) {
     IS_MS(r.wall_ns, warm + rows_ms(30));
     IS_MS(r.host_ns, 70);
     for (int64_t k = 0; k < 3; k++) cr_expect_eq(turn(k, 1)->computed_tok, 10);
-    cr_expect_eq(r.reused_cross_tok, 3000);
+    cr_expect_eq(r.computed_tok, 1000 + 3 * 10);
+    cr_expect_eq(r.reused_tok, 2000);
+    cr_expect_eq(r.reused_cross_tok, 2000, "computed once for three agents");
     cr_expect_eq(r.prefix_evals, 1);
     cr_expect_eq(r.kv_peak_tok, 3 * 1010);
 }
@@ -544,7 +580,10 @@ Test(llama_server, last_prompt_token_is_always_computed) {
         w.shape = SHAPE_RESULT_AFTER;
         a.warm = shared ? WARM_SHARED : WARM_RESTORED;
         a.reuse = shared ? REUSE_SHARED : REUSE_PER_SLOT;
+        warm_only_tok = 1; /* the last token of the prefix is computed again by everybody */
         go();
+        cr_expect_eq(r.computed_tok, 1000 + 2 * 1 + 2 * 11);
+        cr_expect_eq(r.reused_cross_tok, 999);
         for (int64_t k = 0; k < 2; k++) {
             cr_expect_eq(turn(k, 1)->reused_tok, 999);
             cr_expect_eq(turn(k, 1)->computed_tok, 1);
@@ -564,9 +603,23 @@ Test(llama_server, warm_shared) {
     go();
     IS_MS(r.wall_ns, rows_ms(512) + rows_ms(488) + rows_ms(30));
     cr_expect_eq(r.host_ns, 0);
-    cr_expect_eq(r.computed_tok, 30);
+    cr_expect_eq(r.computed_tok, 1000 + 30);
+    cr_expect_eq(r.reused_cross_tok, 2000);
     cr_expect_eq(r.prefix_evals, 1);
     cr_expect_eq(r.kv_peak_tok, 1000 + 30, "the prefix is held once");
+}
+
+/* A server without a prompt cache computes the prefix for nobody: the warm-up presents it alone. */
+Test(llama_server, warm_up_that_nobody_finds) {
+    session(&FLAT, 2, 1, 10, 1);
+    w.P = 1000;
+    a.warm = WARM_FIRST_SLOT;
+    a.reuse = REUSE_NONE;
+    warm_only_tok = 1000;
+    go();
+    cr_expect_eq(r.computed_tok, 3 * 1000 + 2 * 10);
+    cr_expect_eq(r.reused_tok, 0);
+    cr_expect_eq(r.prefix_evals, 3);
 }
 
 /* ---- order, sizes, refusals ---- */

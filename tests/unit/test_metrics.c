@@ -44,15 +44,24 @@ Test(metrics, a_constant_stands_at_its_end) {
     cr_expect_eq(r->sim.other_ns, 8000000000);
 }
 
-/* micro-batch-remainder-dropped-in-mixed, mixed-without-decode-attention */
-Test(metrics, mixed_rows_by_hand) {
-    const projection *p = support_project_text(
+/* Mixed prefill priced by a card's own curves. */
+static const projection *mixed_session(const char *assumptions) {
+    char json[1024];
+    snprintf(
+        json, sizeof json,
         "{\"schema\":\"ratecast.scenario/"
         "1\",\"id\":\"t\",\"title\":\"t\",\"card\":\"qwen2-7b-like-q8_0-h200-split\","
         "\"workload\":{\"K\":8,\"H\":1,\"P\":2000,\"turn_delta_in_tok\":64,\"turn_out_tok\":40,"
         "\"turn_shape\":\"delta_first\"},"
         "\"arms\":[{\"name\":\"a\",\"prefix_reuse\":\"per_slot\",\"batching\":\"continuous\","
-        "\"prefill\":\"mixed\",\"max_batch_tok\":2048}]}");
+        "\"prefill\":\"mixed\",\"max_batch_tok\":2048}],\"assumptions\":[%s]}",
+        assumptions);
+    return support_project_text(json);
+}
+
+/* micro-batch-remainder-dropped-in-mixed, mixed-without-decode-attention */
+Test(metrics, mixed_rows_by_hand) {
+    const projection *p = mixed_session("");
     const cost *c = p->arms[0].cost;
     const prefill_curve *q = cost_prefill_curve(c);
     cr_assert_eq(q->n_ubatch, 512);
@@ -62,6 +71,15 @@ Test(metrics, mixed_rows_by_hand) {
                        decode_curve_at(cost_decode_curve(c), 5).own_s * 5 * 3000;
     int64_t got = cost_mixed_ns(c, 5, 5 * 3000, &(prompt_piece){600, 1000}, 1);
     cr_expect_float_eq((double)got, (passes + attention) * 1e9, 1);
+    /* host time of a decode step: none where only prompt rows run */
+    const cost *h = mixed_session("{\"term\":\"host_step_s\",\"value\":0.01,\"provenance\":"
+                                  "\"assumed\",\"reason\":\"t\"}")
+                        ->arms[0]
+                        .cost;
+    int64_t with = cost_mixed_ns(h, 5, 5 * 3000, &(prompt_piece){600, 1000}, 1);
+    cr_expect_float_eq((double)(with - got), 1e7, 1);
+    cr_expect_eq(cost_mixed_ns(h, 0, 0, &(prompt_piece){600, 1000}, 1),
+                 cost_mixed_ns(c, 0, 0, &(prompt_piece){600, 1000}, 1));
 }
 
 /* queue-wait-term-counts-the-own-prefill */
@@ -79,7 +97,80 @@ Test(metrics, host_time_is_in_every_step) {
                                    ",{\"term\":\"host_step_s\",\"value\":0.01,\"provenance\":"
                                    "\"assumed\",\"reason\":\"t\"}")
                                ->arms[0];
-    cr_expect_eq(r->sim.decode_ns, 10 * (int64_t)110000000);
+    cr_expect_eq(r->sim.decode_ns, 10 * (int64_t)100000000);
+    cr_expect_eq(r->sim.other_ns, 10 * (int64_t)10000000, "the device waits for it");
+    cr_expect_eq(r->sim.host_ns, r->sim.other_ns);
+    cr_expect_eq(r->sim.wall_ns, 100000000 + 10 * (int64_t)110000000);
+    cr_expect_eq(r->m.itl.p50_ns, 110000000);
+}
+
+static bool notes_have(const arm_result *r, const char *text) {
+    for (size_t i = 0; i < r->notes_n; i++)
+        if (strstr(r->notes[i], text)) return true;
+    return false;
+}
+
+/* What is declared is not said to be left out. */
+Test(metrics, host_time_is_noted_as_it_is_priced) {
+    const char *declared = ",{\"term\":\"host_step_s\",\"value\":0.01,\"provenance\":\"assumed\","
+                           "\"reason\":\"t\"}";
+    for (int host = 0; host < 2; host++) {
+        const arm_result *r = &session(W(1, 1, 0, 100, 11), OWN, host ? declared : "")->arms[0];
+        cr_expect_eq(notes_have(r, "host_step_s declares, 0.01 s a decode step"), host == 1);
+        cr_expect_eq(notes_have(r, "is not priced: counted as 0"), host == 0);
+    }
+}
+
+/* Every term that costs time weakens the projection to its own class: one without evidence can be
+ * no better than assumed, and one with a source is the class that it declares. */
+Test(metrics, a_projection_is_its_weakest_assumption) {
+    static const char *const TERMS[] = {
+        "prefill_tok_s\",\"value\":900",
+        "delta_prefill_s\",\"value\":0.01",
+        "prefill_context_s_per_tok2\",\"value\":0",
+        "decode_tok_s\",\"value\":30,\"gain_per_seq_frac\":0.5",
+        "decode_gain_card\",\"card\":\"qwen2.5-7b-instruct-q8_0-m3pro\",\"context_tok\":2048",
+        "decode_context_s_per_tok\",\"value\":0",
+        "host_step_s\",\"value\":0.001",
+        "constant_s\",\"value\":1",
+        "queue_wait_in_wall\"",
+    };
+    static const struct {
+        const char *words;
+        prov want;
+    } CLASSES[] = {{"assumed\"", PROV_ASSUMED},
+                   {"claim\"", PROV_CLAIM},
+                   {"witnessed\",\"source\":\"s\"", PROV_MODELED},
+                   {"roofline\",\"source\":\"s\"", PROV_ROOFLINE}};
+    for (size_t i = 0; i < sizeof TERMS / sizeof *TERMS; i++)
+        for (size_t j = 0; j < sizeof CLASSES / sizeof *CLASSES; j++) {
+            char json[2048];
+            snprintf(json, sizeof json,
+                     "{\"schema\":\"ratecast.scenario/1\",\"id\":\"t\",\"title\":\"t\",\"card\":"
+                     "\"qwen2-7b-like-q8_0-h200-split\",\"workload\":{" W(
+                         2, 2, 1000, 100,
+                         11) ",\"turn_shape\":\"delta_first\"},\"arms\":[{\"name\":\"a\"," OWN
+                             "}],\"assumptions\":[{\"term\":\"%s,\"reason\":\"t\",\"provenance\":"
+                             "\"%s}]}",
+                     TERMS[i], CLASSES[j].words);
+            cr_expect_eq(projection_prov(support_project_text(json)), CLASSES[j].want, "%s: %s",
+                         TERMS[i], CLASSES[j].words);
+        }
+}
+
+/* Mixed: the host's time comes with a decode step, not with an iteration of prompt rows alone. The
+ * second agent sends while the first decodes: 1 s of its prompt shares one of ten steps. */
+Test(metrics, host_time_is_of_decode_steps_in_mixed_batches) {
+    const arm_result *r = &session(W(2, 1, 0, 1000, 11) ",\"start_offsets_s\":[0,1.05]",
+                                   OWN ",\"prefill\":\"mixed\",\"max_batch_tok\":2000",
+                                   ",{\"term\":\"host_step_s\",\"value\":0.01,\"provenance\":"
+                                   "\"assumed\",\"reason\":\"t\"}")
+                               ->arms[0];
+    cr_expect_eq(r->sim.prefill_ns, 2000000000);
+    /* steps at 1.00 and, with the prompt, at 1.11; then eight of both, and two of the second */
+    cr_expect_eq(r->sim.decode_ns, 12 * (int64_t)100000000);
+    cr_expect_eq(r->sim.other_ns, 12 * (int64_t)10000000);
+    cr_expect_eq(r->sim.wall_ns, 2000000000 + 12 * (int64_t)110000000);
 }
 
 /* p95-is-p99 */
@@ -143,4 +234,91 @@ Test(metrics, a_pool_holds_a_shared_prefix_once) {
                 "");
     cr_expect_eq(capacity_spare_tok(p->arms[0].arm, &p->scenario->work, support_arena()),
                  2000 - 1000 - 4 * 111);
+}
+
+/* A first prompt that is the prefix alone computes its last token again: the forked prefix's own is
+ * presented by the warm-up, and the arm says why it presents one token more than the others. */
+Test(metrics, a_warm_up_token_that_no_agent_finds) {
+    const projection *p = support_project("scenarios/fleet_llama_server_h200.json", NULL, 0);
+    const workload *w = &p->scenario->work;
+    cr_assert_eq(w->shape, SHAPE_RESULT_AFTER);
+    const arm_result *shared = support_arm(p, "prefix-shared-kvu"),
+                     *isolated = support_arm(p, "slot-isolated");
+    const char *why = "the warm-up computes 1 prefix token that no agent finds";
+    cr_expect_eq(isolated->sim.presented_tok, workload_presented_tok(w));
+    cr_expect_eq(shared->sim.presented_tok, workload_presented_tok(w) + 1);
+    int64_t warm_turns = w->K * (w->H - 1) * (w->turn_delta_in_tok + 1);
+    cr_expect_eq(shared->sim.computed_tok, w->P + w->K + warm_turns);
+    cr_expect_eq(isolated->sim.computed_tok, w->K * w->P + warm_turns);
+    cr_expect(notes_have(shared, why));
+    cr_expect_not(notes_have(isolated, why));
+}
+
+/* ---- what there is ---- */
+
+static const arm_result *with_weights(int64_t bytes, const char *more) {
+    char json[4096];
+    snprintf(
+        json, sizeof json,
+        "{\"schema\":\"ratecast.scenario/1\",\"id\":\"t\",\"title\":\"t\",\"card\":"
+        "\"qwen2.5-7b-instruct-q8_0-m3pro\",%s\"workload\":{" W(
+            1, 1, 0, 100,
+            11) ",\"turn_shape\":\"delta_first\"},\"arms\":[{\"name\":\"a\"," OWN
+                "}],\"assumptions\":[{\"term\":\"weights_bytes\",\"value\":%lld,\"provenance\":"
+                "\"assumed\",\"reason\":\"t\"}]}",
+        more, (long long)bytes);
+    return &support_project_text(json)->arms[0];
+}
+
+/* The edges, to the byte: what the device has, what it has if its GB are GiB, and a budget, which
+ * is what it says and goes before the card. */
+Test(metrics, peak_against_what_there_is) {
+    const card *c = with_weights(1, "")->arm->card;
+    int64_t kv = with_weights(0, "")->m.memory.peak_bytes, has = c->hardware.memory_bytes,
+            gib = (int64_t)((double)has * 1.073741824), budget = 5000000000;
+    cr_assert_eq(has, (int64_t)36 << 30, "36 GB, as Apple counts them");
+    const struct {
+        int64_t peak;
+        bool budget;
+        memory_outcome want;
+        int64_t over;
+    } CASES[] = {{has, false, MEMORY_FITS, 0},
+                 {has + 1, false, MEMORY_CANNOT_TELL, 1},
+                 {gib, false, MEMORY_CANNOT_TELL, gib - has},
+                 {gib + 1, false, MEMORY_TOO_MUCH, gib + 1 - has},
+                 {budget, true, MEMORY_FITS, 0},
+                 {budget + 1, true, MEMORY_TOO_MUCH, 1}};
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        const arm_result *a =
+            with_weights(CASES[i].peak - kv, CASES[i].budget ? "\"memory_budget_bytes\":5e9," : "");
+        char text[160];
+        memory_fit_say(a, text, sizeof text);
+        cr_assert_eq(a->m.memory.peak_bytes, CASES[i].peak);
+        cr_expect_eq(a->fit.outcome, CASES[i].want, "%zu", i);
+        cr_expect_eq(a->fit.over_bytes, CASES[i].over, "%zu", i);
+        cr_expect_eq(a->fit.is_budget, CASES[i].budget, "%zu", i);
+        cr_expect_eq(a->fit.limit_bytes, CASES[i].budget ? budget : has, "%zu", i);
+        cr_expect_eq(text[0] != '\0', CASES[i].over > 0, "%zu: %s", i, text);
+    }
+    const arm_result *much = with_weights(((int64_t)40 << 30) - kv, "");
+    char text[160];
+    memory_fit_say(much, text, sizeof text);
+    cr_expect_str_eq(text, "peak memory is 40960.0 MiB, the device has 36864.0 MiB: 4096.0 MiB too "
+                           "much");
+}
+
+/* The largest K in the budget fits it, one more does not: two ways to the same edge. */
+Test(metrics, one_agent_more_than_the_largest_k_does_not_fit) {
+    const char *sets[] = {"workload.K=4"};
+    const projection *p = support_project("scenarios/cache_ab.json", sets, 1);
+    const arm_result *off = support_arm(p, "cache-off");
+    cr_assert_gt(off->k_in_budget, 4);
+    for (int64_t more = 0; more < 2; more++) {
+        sets[0] =
+            arena_printf(support_arena(), "workload.K=%lld", (long long)(off->k_in_budget + more));
+        const arm_result *a =
+            support_arm(support_project("scenarios/cache_ab.json", sets, 1), "cache-off");
+        cr_expect_eq(a->fit.outcome, more ? MEMORY_TOO_MUCH : MEMORY_FITS);
+        cr_expect(a->fit.is_budget);
+    }
 }

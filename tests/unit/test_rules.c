@@ -196,3 +196,75 @@ Test(rules, projection_as_audit) {
     cr_assert_eq(audit_projection(p, support_arena(), &a, &e), OK);
     cr_expect_eq(a.verdict, VERDICT_SOUND, "a projection from witnessed rates breaks nothing");
 }
+
+/* ---- I-TOKENS: the counts are those of the work that was priced ---- */
+
+static outcome tokens_rule(const projection *p, const arm_result *of, sim_result sim,
+                           const char **why) {
+    static rule_result r[RULES_N];
+    arm_result arms[1] = {*of};
+    projection q = *p;
+    arms[0].sim = sim;
+    q.arms = arms;
+    q.arms_n = 1;
+    q.baseline = 0;
+    invariants_check_arm(&q, 0, r);
+    for (size_t i = 0; i < RULES_N; i++)
+        if (r[i].rule == &RULES[R_TOKENS]) {
+            *why = r[i].why;
+            return r[i].outcome;
+        }
+    cr_assert_fail("no I-TOKENS");
+    return RULE_BROKEN;
+}
+
+/* K agents, H turns: the first computes prefix and delta, a warm turn its delta and the last token
+ * of the turn before. The warm-up computes the prefix once, for the first agent that finds it. */
+Test(rules, tokens_of_a_warm_up) {
+    static const struct {
+        const char *set;
+        int64_t evals;
+    } WARM[] = {{"arms.restored.warm=none", 4},
+                {"arms.restored.warm=first_slot", 4},
+                {"arms.restored.warm=restored", 1}};
+    for (size_t i = 0; i < sizeof WARM / sizeof *WARM; i++) {
+        const projection *p = support_project("scenarios/llama_server_h200.json", &WARM[i].set, 1);
+        const workload *w = &p->scenario->work;
+        const arm_result *of = support_arm(p, "restored");
+        const sim_result *sim = &of->sim;
+        const char *why = NULL;
+        int64_t in = w->turn_delta_in_tok,
+                computed = WARM[i].evals * w->P + w->K * in + w->K * (w->H - 1) * (in + 1);
+        cr_expect_eq(sim->computed_tok, computed, "%s: %lld", WARM[i].set,
+                     (long long)sim->computed_tok);
+        cr_expect_eq(sim->reused_tok, workload_presented_tok(w) - computed);
+        cr_expect_eq(sim->reused_cross_tok, (w->K - WARM[i].evals) * w->P);
+        cr_expect_eq(tokens_rule(p, of, *sim, &why), RULE_HOLDS, "%s", why);
+        sim_result less = *sim; /* a prefix whose time is there and whose tokens are not */
+        less.computed_tok -= w->P;
+        less.reused_tok += w->P;
+        cr_expect_eq(tokens_rule(p, of, less, &why), RULE_BROKEN, "%s", WARM[i].set);
+        cr_expect(strstr(why, "the device prefilled"), "%s", why);
+        sim_result again = *sim;
+        again.prefix_evals++;
+        cr_expect_eq(tokens_rule(p, of, again, &why), RULE_BROKEN, "%s", WARM[i].set);
+    }
+}
+
+/* ---- I-MEMORY: what does not fit is a finding, of the projection and of its audit ---- */
+
+Test(rules, memory_that_is_not_there) {
+    static const char *const SETS[] = {"workload.K=4", "workload.K=100"};
+    for (size_t i = 0; i < 2; i++) {
+        const projection *p = support_project("scenarios/cache_ab.json", &SETS[i], 1);
+        rule_result r[RULES_N];
+        invariants_check(p, r);
+        for (size_t k = 0; k < RULES_N; k++) {
+            if (r[k].rule != &RULES[R_MEMORY]) continue;
+            cr_expect_eq(r[k].outcome, i ? RULE_BROKEN : RULE_HOLDS, "%s: %s", SETS[i], r[k].why);
+            cr_expect_eq(strstr(r[k].why, "the scenario's budget is 27648.0 MiB") != NULL, i == 1,
+                         "%s", r[k].why);
+            cr_expect_str_eq(r[k].arm, i ? "cache-off" : p->arms[0].arm->name);
+        }
+    }
+}
