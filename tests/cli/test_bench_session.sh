@@ -183,6 +183,26 @@ bench --turn-shape delta_last -o runs
 refused "another shape" --turn-shape 'found "delta_last"'
 serve
 
+# ---- the commands that a report prints ----
+
+# Every session command of the report sends what the report projects: the tokens, from the first prompt on.
+"$RATECAST" report "$REPO/scenarios/fleet_llama_server_h200.json" -o rep >/dev/null
+"$RATECAST" project "$REPO/scenarios/fleet_llama_server_h200.json" --json >fleet.json
+grep '^ratecast-bench session ' rep/report.md >commands
+is "report: a command for each arm but the prepared one" test "$(wc -l <commands)" -eq 2
+is "report: the shape of the session" test "$(grep -c -- '--turn-shape result_after' commands)" -eq 2
+while read -r _ command; do
+    eval "set -- $command"
+    shift
+    bench "$@" --dry-run
+    is "report: $7: dry run" test $code -eq 0
+    is "report: the projected tokens" python3 -c '
+import json, re
+arms = json.load(open("fleet.json"))["arms"]
+first, last, presented = map(int, re.search(r"prompts of (\d+) to (\d+) tokens, (\d+) in all", open("out").read()).groups())
+assert first == 2048 and {a["tokens"]["presented"] for a in arms} == {presented}, (first, presented)'
+done <commands
+
 # ---- what is refused before anything is sent ----
 
 before=$(cat log.jsonl runs/runs.jsonl | cksum)
