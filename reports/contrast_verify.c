@@ -33,10 +33,16 @@ static void put_list(const char *option, const numbers *l, buf *out) {
     for (size_t i = 0; i < l->n; i++) buf_addf(out, "%s%" PRId64, i ? "," : option, l->v[i]);
 }
 
+/* Is the batched point that stands beside the arm one of a shared prompt? */
+static bool shares_prompt(const workload *w, const arm *a) {
+    int64_t most = rates_together_n(w, a);
+    rates_decode d = rates_decode_near(a->card, a, w, most);
+    return most > 1 && (d.p ? d.p->origin.shared_prompt : a->reuse == REUSE_SHARED);
+}
+
 /* Arms whose rates one command measures: of one card, with or without a shared prompt. */
-static bool together(const arm *a, const arm *b) {
-    return strcmp(a->card->id, b->card->id) == 0 &&
-           (a->reuse == REUSE_SHARED) == (b->reuse == REUSE_SHARED);
+static bool together(const workload *w, const arm *a, const arm *b) {
+    return strcmp(a->card->id, b->card->id) == 0 && shares_prompt(w, a) == shares_prompt(w, b);
 }
 
 /* What the rows above compare at: those contexts, batches and prompts. */
@@ -61,7 +67,7 @@ static void put_rates(const projection *p, size_t first, buf *out) {
     const card *c = a->card;
     numbers contexts = {.n = 0}, batches = {.n = 0}, prompts = {.n = 0};
     for (size_t i = first; i < p->arms_n; i++)
-        if (together(a, p->arms[i].arm))
+        if (together(w, a, p->arms[i].arm))
             wanted_of(w, p->arms[i].arm, &contexts, &batches, &prompts);
     buf_addf(out, "# %s: %s %s on %s\n", c->id, c->model, c->quant, c->hardware.chip);
     if (!is_llama(c)) {
@@ -73,7 +79,7 @@ static void put_rates(const projection *p, size_t first, buf *out) {
     }
     buf_add(out, "ratecast-bench run --model MODEL.gguf");
     if (c->engine.layout == KV_LAYOUT_UNIFIED) buf_add(out, " --kv-unified");
-    if (a->reuse == REUSE_SHARED) buf_add(out, " --shared-prompt");
+    if (shares_prompt(w, a)) buf_add(out, " --shared-prompt");
     put_list(" --prompts ", &prompts, out);
     put_list(" --contexts ", &contexts, out);
     put_list(" --sequences ", &batches, out);
@@ -224,7 +230,7 @@ void contrast_verify(const projection *p, arena *mem, buf *out) {
     buf_add(out, "\nVerify the rates, by a card of your own:\n\n```sh\n");
     for (size_t i = 0; i < p->arms_n; i++) {
         bool done = false;
-        for (size_t k = 0; k < i; k++) done |= together(p->arms[k].arm, p->arms[i].arm);
+        for (size_t k = 0; k < i; k++) done |= together(w, p->arms[k].arm, p->arms[i].arm);
         if (!done) put_rates(p, i, out);
     }
     buf_add(out,

@@ -249,6 +249,12 @@ Test(contrast, a_shared_prompt_beside_a_shared_prompt) {
                 five_at_4128(c, false));
     cr_expect_null(strstr(text, "per-slot: decode of 5 sequences at 4,128 tokens of context, one"));
     cr_expect_str_eq(cell(text, "serial: decode of 5 sequences", 0), "", "it never happens");
+    cr_expect(strstr(text, "run --model MODEL.gguf --shared-prompt --prompts 2048 "));
+    cr_expect(strstr(text, "run --model MODEL.gguf --prompts 2048 "));
+    /* the M3 Pro's card has no such points: the command measures what stands in the row */
+    text = contrast_of("scenarios/fleet_5x200.json", "", NULL);
+    cr_expect_null(strstr(text, "one prompt shared"));
+    cr_expect_null(strstr(text, "--shared-prompt"));
 }
 
 /* ---- sessions ---- */
