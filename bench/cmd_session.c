@@ -19,6 +19,8 @@ static const opt_spec OPTS[] = {
     {"prefix", 'P', "N", "shared prefix tokens (default 4096)", false},
     {"delta-in", 0, "N", "new prompt tokens a turn (default 128)", false},
     {"turn-out", 0, "N", "output tokens a turn (default 64)", false},
+    {"turn-shape", 0, "SHAPE",
+     "delta_first (default), or result_after: the first prompt is the prefix alone", false},
     {"scenario", 0, "FILE", "take the workload from a scenario; options above win", false},
     {"arm", 0, "NAME", "arm of the scenario: its cache policy, and the run's name", false},
     {"pin", 0, NULL, "agent k has slot k (default where there are slots)", false},
@@ -124,6 +126,15 @@ static void read_api(plan *p, err *e) {
         err_set(e, E_USAGE, "--api", "found \"%s\", expected llama, openai or auto", name);
 }
 
+static void read_shape(plan *p, err *e) {
+    const char *name = opts_get(p->o, "turn-shape");
+    if (!name) return;
+    p->spec.result_after = strcmp(name, TURN_SHAPE_NAMES[SHAPE_RESULT_AFTER]) == 0;
+    if (!p->spec.result_after && strcmp(name, TURN_SHAPE_NAMES[SHAPE_DELTA_FIRST]) != 0)
+        err_set(e, E_USAGE, "--turn-shape", "found \"%s\", expected delta_first or result_after",
+                name);
+}
+
 static void read_workload(plan *p, err *e) {
     const opts *o = p->o;
     session_spec *s = &p->spec;
@@ -132,14 +143,15 @@ static void read_workload(plan *p, err *e) {
     whole(o, "prefix", 0, TOK_MAX, &s->P, e);
     whole(o, "delta-in", 0, TOK_MAX, &s->din, e);
     whole(o, "turn-out", 1, TOK_MAX, &s->out, e);
+    read_shape(p, e);
     seconds(o, "tool-latency", 0, &s->tool_s, e);
     seconds(o, "stagger", 0, &s->stagger_s, e);
     seconds(o, "timeout", 0.001, &s->timeout_s, e);
     s->serial |= opts_has(o, "serial");
     if (opts_has(o, "no-cache")) s->cache = false;
-    if (e->code == OK && s->P + s->din == 0)
-        err_set(e, E_USAGE, "session",
-                "an empty first prompt: expected --prefix or --delta-in > 0");
+    if (e->code == OK && session_first_tok(s) == 0)
+        err_set(e, E_USAGE, "session", "an empty first prompt: expected --prefix%s > 0",
+                s->result_after ? "" : " or --delta-in");
     if (e->code == OK && (s->K > TURNS_MAX / s->H || s->H > TOK_MAX / (s->din + s->out)))
         err_set(e, E_USAGE, "session", "too many turns or tokens");
     if (e->code == OK && session_context_tok(s) > TOK_MAX)

@@ -70,13 +70,21 @@ static bool add_prefix(const session_spec *s, buf *prompt) {
     return true;
 }
 
+/* What a turn brings comes with its prompt, or with the prompt of the turn behind it. */
+static int64_t first_delta_tok(const session_spec *s) {
+    return s->result_after ? 0 : s->din;
+}
+
+int64_t session_first_tok(const session_spec *s) {
+    return s->P + first_delta_tok(s);
+}
+
 int64_t session_context_tok(const session_spec *s) {
-    return s->P + s->H * (s->din + s->out);
+    return session_first_tok(s) + (s->H - 1) * (s->din + s->out) + s->out;
 }
 
 int64_t session_presented_tok(const session_spec *s) {
-    return s->K *
-           (s->H * s->P + s->din * (s->H * (s->H + 1) / 2) + s->out * (s->H * (s->H - 1) / 2));
+    return s->K * (s->H * session_first_tok(s) + (s->din + s->out) * (s->H * (s->H - 1) / 2));
 }
 
 static void write_body(agent *a) {
@@ -324,7 +332,7 @@ static void loop(run *r, const volatile sig_atomic_t *stop) {
 static bool new_agent(run *r, int64_t k, const buf *prefix) {
     const session_spec *s = r->s;
     agent *a = &r->agents[k];
-    *a = (agent){.run = r, .k = k, .turn = 1, .prompt_tok = s->P + s->din};
+    *a = (agent){.run = r, .k = k, .turn = 1, .prompt_tok = session_first_tok(s)};
     buf_init(&a->prompt);
     buf_init(&a->body);
     sse_init(&a->events, EVENT_MAX_BYTES, on_event, a);
@@ -333,7 +341,7 @@ static bool new_agent(run *r, int64_t k, const buf *prefix) {
     a->gap_ns = ARENA_ARRAY(r->mem, int64_t, s->out);
     if (!a->ids || !a->gap_ns) return false;
     buf_add_n(&a->prompt, prefix->s, prefix->len);
-    add_ids(s, a->ids, s->din, &a->prompt);
+    add_ids(s, a->ids, first_delta_tok(s), &a->prompt);
     write_body(a);
     return true;
 }

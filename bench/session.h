@@ -1,9 +1,9 @@
 /* A session against a server that runs: K closed-loop agents, H turns each, a shared prefix.
  *
- * The prompt of turn 1 is P token ids that all agents share and `din` of the agent's own; the
- * prompt of turn t is that of the turn before, the ids generated there and `din` new ones. The next
- * turn is sent as soon as the one before it ended and `tool_s` passed. All ids are random and
- * follow from the seed. One thread, one new connection a turn.
+ * The prompt of turn 1 is P token ids that all agents share and `din` of the agent's own
+ * (result_after: the P alone); the prompt of turn t is that of the turn before, the ids generated
+ * there and `din` new ones. The next turn is sent as soon as the one before it ended and `tool_s`
+ * passed. All ids are random and follow from the seed. One thread, one new connection a turn.
  */
 #ifndef RATECAST_BENCH_SESSION_H
 #define RATECAST_BENCH_SESSION_H
@@ -20,6 +20,7 @@ typedef struct session_spec {
     const server_api *api;
     const char *model_id; /* NULL: the server has one only */
     int64_t K, H, P, din, out;
+    bool result_after; /* a turn's din come with the prompt behind it */
     double tool_s, stagger_s;
     double timeout_s; /* of a turn */
     bool serial, pin, cache;
@@ -49,7 +50,8 @@ typedef struct session_log {
 /* Called as turns end. */
 typedef void session_progress(void *arg, int64_t done, int64_t all, double at_s);
 
-/* Tokens of the longest context; prompt tokens of all turns. */
+/* Tokens of the first prompt and of the longest context; prompt tokens of all turns. */
+int64_t session_first_tok(const session_spec *s);
 int64_t session_context_tok(const session_spec *s);
 int64_t session_presented_tok(const session_spec *s);
 /* The first request's body, from the same code that sends it. */

@@ -1,5 +1,7 @@
 #include "session_plan.h"
 
+#include "calib/replay.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,48 +107,25 @@ static const arm *find_arm(const scenario *s, const char *name, err *e) {
     return NULL;
 }
 
-/* Agents that start k times the same time late. */
-static err_code read_stagger(const scenario *s, session_spec *spec, err *e) {
-    const workload *w = &s->work;
-    int64_t step = w->K > 1 ? w->start_offset_ns[1] : 0;
-    for (int64_t k = 0; k < w->K; k++)
-        if (w->start_offset_ns[k] != k * step)
-            return err_set(e, E_REFUSED, s->path,
-                           "start offsets are not multiples of one stagger, which is all that a "
-                           "recorded run can say");
-    spec->stagger_s = (double)step / 1e9;
-    return OK;
-}
-
 err_code plan_from_scenario(const scenario *s, const char *arm_name, session_spec *spec,
                             const char **name, err *e) {
     const workload *w = &s->work;
     const arm *a = find_arm(s, arm_name, e);
     if (!a) return e->code;
-    for (int64_t k = 0; k < w->K; k++)
-        if (w->private_tok[k] != 0)
-            return err_set(e, E_REFUSED, s->path,
-                           "agents have private prompt tokens, which a recorded run has no field "
-                           "for");
-    if (w->out_tok) return err_set(e, E_REFUSED, s->path, "output lengths vary from turn to turn");
-    if (w->shape != SHAPE_DELTA_FIRST)
-        return err_set(e, E_REFUSED, s->path,
-                       "turn_shape is result_after, the recorder's turns bring their delta first");
-    if (a->warm != WARM_NONE)
-        return err_set(e, E_REFUSED, s->path,
-                       "arm %s prepares the prefix before the agents start, which is not recorded "
-                       "here",
-                       a->name);
+    const char *lacks = replay_not_recorded(w, a);
+    if (lacks) return err_set(e, E_REFUSED, s->path, "arm %s: %s", a->name, lacks);
     spec->K = w->K;
     spec->H = w->H;
     spec->P = w->P;
     spec->din = w->turn_delta_in_tok;
     spec->out = w->turn_out_tok;
+    spec->result_after = w->shape == SHAPE_RESULT_AFTER;
     spec->tool_s = (double)w->tool_latency_ns / 1e9;
+    spec->stagger_s = w->K > 1 ? (double)w->start_offset_ns[1] / 1e9 : 0;
     spec->serial = w->one_after_another;
     spec->cache = a->reuse != REUSE_NONE;
     *name = a->name;
-    return read_stagger(s, spec, e);
+    return OK;
 }
 
 /* ---- against the server ---- */

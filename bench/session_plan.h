@@ -19,7 +19,7 @@ MUST_USE err_code plan_args_of(const server_info *server, arena *mem, server_arg
 
 /* Workload and cache policy of a scenario and one of its arms (NULL: the only one). E_USAGE: no
  * such arm; E_REFUSED: what an agent of this recorder cannot do (private tokens, lengths that vary,
- * another turn shape, a prepared prefix). */
+ * a prepared prefix). */
 MUST_USE err_code plan_from_scenario(const scenario *s, const char *arm_name, session_spec *spec,
                                      const char **name, err *e);
 

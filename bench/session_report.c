@@ -91,7 +91,7 @@ void report_session_plan(const session_spec *s, const char *url, int64_t warm_up
     buf_addf(out,
              "prompts of %lld to %lld tokens, %lld in all; %lld output tokens in all; the longest "
              "context has %lld\n",
-             (long long)(s->P + s->din), (long long)(context - s->out),
+             (long long)session_first_tok(s), (long long)(context - s->out),
              (long long)session_presented_tok(s), (long long)(s->K * s->H * s->out),
              (long long)context);
     if (warm_up > 0)

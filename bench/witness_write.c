@@ -67,6 +67,7 @@ static void add_config(cJSON *run, const session_spec *s, const witness_meta *me
     jw_int(c, "P", s->P);
     jw_int(c, "din", s->din);
     jw_int(c, "out", s->out);
+    if (s->result_after) jw_str(c, "turn_shape", "result_after");
     jw_int(c, "rep", meta->rep);
     jw_int(c, "seed", (int64_t)s->seed);
     jw_int(c, "vocab_hi", s->vocab_hi);

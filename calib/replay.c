@@ -20,9 +20,9 @@ static bool fits(const witness_run *r, const card *c, char why[WHY_CAP]) {
     else if (strcmp(c->hardware.id, r->machine) != 0)
         snprintf(why, WHY_CAP, "machine %s, the card %s is of %s", r->machine, c->id,
                  c->hardware.id);
-    else if (c->engine.layout != r->layout)
-        snprintf(why, WHY_CAP, "%s KV, the card %s is of another layout",
-                 KV_LAYOUT_NAMES[r->layout], c->id);
+    else if (c->engine.layout != KV_LAYOUT_UNSTATED && c->engine.layout != r->layout)
+        snprintf(why, WHY_CAP, "%s KV, the card %s is of %s KV", KV_LAYOUT_NAMES[r->layout], c->id,
+                 KV_LAYOUT_NAMES[c->engine.layout]);
     else if (c->host_threads_n > 0 && r->threads_n > 0 && c->host_threads_n != r->threads_n)
         /* a card that states its compute threads holds for those only */
         snprintf(why, WHY_CAP, "%lld threads, the card %s is of %lld", (long long)r->threads_n,
@@ -34,19 +34,22 @@ static bool fits(const witness_run *r, const card *c, char why[WHY_CAP]) {
 
 static const card *match(const witness_run *r, const card *const *cards, size_t n, const char **why,
                          arena *mem) {
-    const card *found = NULL;
+    const card *found[2] = {NULL, NULL}, *second[2] = {NULL, NULL};
     char differs[WHY_CAP] = "";
     for (size_t i = 0; i < n; i++) {
         if (!fits(r, cards[i], differs)) continue;
-        if (found) {
-            *why = strcmp(found->id, cards[i]->id) == 0
-                       ? arena_printf(mem, "card %s is given twice", found->id)
-                       : arena_printf(mem, "two cards match: %s and %s", found->id, cards[i]->id);
-            return NULL;
-        }
-        found = cards[i];
+        bool stated = cards[i]->engine.layout != KV_LAYOUT_UNSTATED;
+        *(found[stated] ? &second[stated] : &found[stated]) = cards[i];
     }
-    if (found) return found;
+    /* a card that states no layout holds for any, where none states the run's */
+    bool stated = found[true] != NULL;
+    if (second[stated]) {
+        const char *a = found[stated]->id, *b = second[stated]->id;
+        *why = strcmp(a, b) == 0 ? arena_printf(mem, "card %s is given twice", a)
+                                 : arena_printf(mem, "two cards match: %s and %s", a, b);
+        return NULL;
+    }
+    if (found[stated]) return found[stated];
     if (n == 1)
         *why = arena_printf(mem, "no card: %s", differs);
     else if (r->threads_n > 0)
@@ -111,7 +114,8 @@ static workload *workload_of(const witness_run *r, arena *mem, const char **why)
                     .P = interference ? 0 : r->P,
                     .turn_delta_in_tok = interference ? 0 : r->din,
                     .turn_out_tok = interference ? r->out0 : r->out,
-                    .shape = SHAPE_DELTA_FIRST,
+                    .shape =
+                        r->result_after && !interference ? SHAPE_RESULT_AFTER : SHAPE_DELTA_FIRST,
                     .tool_latency_ns = llround(r->tool_s * 1e9),
                     .start_offset_ns = offset,
                     .private_tok = own,
@@ -215,6 +219,23 @@ err_code replay_run(const replay *r, const host_terms *host, arena *scratch, sim
     return metrics_of(sim, r->arm, r->work, r->cost, scratch, m, e);
 }
 
+/* ---- what a recorder can make ---- */
+
+const char *replay_not_recorded(const workload *w, const arm *a) {
+    int64_t stagger = w->K > 1 ? w->start_offset_ns[1] : 0;
+    for (int64_t k = 0; k < w->K; k++) {
+        if (w->private_tok[k] != 0)
+            return "agents have private prompt tokens, which a recorded run has no field for";
+        if (w->start_offset_ns[k] != k * stagger)
+            return "start offsets are not multiples of one stagger, which is all that a recorded "
+                   "run can say";
+    }
+    if (w->out_tok) return "output lengths vary from turn to turn";
+    if (a->warm != WARM_NONE)
+        return "the prefix is prepared before the agents start, which is not recorded";
+    return NULL;
+}
+
 /* ---- repeats ---- */
 
 static bool same_server(const witness_run *a, const witness_run *b) {
@@ -228,8 +249,8 @@ bool replay_siblings(const witness_run *a, const witness_run *b) {
     bool same_text = strcmp(a->model, b->model) == 0 && strcmp(a->machine, b->machine) == 0 &&
                      strcmp(a->arm, b->arm) == 0;
     return same_text && a->K == b->K && a->H == b->H && a->P == b->P && a->din == b->din &&
-           a->out == b->out && a->stagger_s == b->stagger_s && a->tool_s == b->tool_s &&
-           a->out_jitter == b->out_jitter && a->layout == b->layout &&
+           a->out == b->out && a->result_after == b->result_after && a->stagger_s == b->stagger_s &&
+           a->tool_s == b->tool_s && a->out_jitter == b->out_jitter && a->layout == b->layout &&
            a->threads_n == b->threads_n && a->n_batch == b->n_batch && a->n_ubatch == b->n_ubatch &&
            a->N == b->N && a->n0 == b->n0 && a->out0 == b->out0 && a->out1 == b->out1 &&
            a->delay_s == b->delay_s && a->context_tok == b->context_tok && same_server(a, b);

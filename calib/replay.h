@@ -34,12 +34,17 @@ typedef struct replay {
 } replay;
 
 /* Matches every run to a card by model, machine, compute threads and KV layout and builds its
- * replay. Excluded with the reason is a run without a card, with two, with errors, without turns
- * (unless `summaries`: its wall and TTFT are then those of runs.jsonl), with output lengths that no
- * record states, with an empty prompt or answer, or with fewer slots than agents. E_SCHEMA when no
- * run matches any card. */
+ * replay; a card that states no layout is for runs of any that no other card is for. Excluded with
+ * the reason is a run without a card, with two, with errors, without turns (unless `summaries`: its
+ * wall and TTFT are then those of runs.jsonl), with output lengths that no record states, with an
+ * empty prompt or answer, or with fewer slots than agents. E_SCHEMA when no run matches any card.
+ */
 MUST_USE err_code replay_set(const witness *w, const card *const *cards, size_t cards_n,
                              bool summaries, arena *mem, replay **out, err *e);
+
+/* Why `ratecast-bench session` cannot make this session on this arm: a recorded run has no field
+ * for it. NULL: it can. */
+const char *replay_not_recorded(const workload *w, const arm *a);
 
 /* Two runs of one configuration: what differs is chance. */
 bool replay_siblings(const witness_run *a, const witness_run *b);

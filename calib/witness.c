@@ -191,6 +191,8 @@ static void read_config(jr c, witness_run *run) {
     run->stagger_s = opt_num(c, "stagger_s", TIME_MAX_S);
     run->tool_s = opt_num(c, "tool_s", TIME_MAX_S);
     run->out_jitter = opt_num(c, "out_jitter", 1);
+    static const char *const SHAPES[] = {"delta_first", "result_after", NULL};
+    run->result_after = !absent(c, "turn_shape") && jr_enum(c, "turn_shape", SHAPES) == 1;
     run->serial = opt_bool(c, "serial", false);
     run->pinned = opt_bool(c, "pin", true);
     run->cache_prompt = opt_bool(c, "cache", true);

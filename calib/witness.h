@@ -38,6 +38,7 @@ typedef struct witness_run {
     const char *id, *model, *machine, *arm;
     const char *warm; /* what happened before the agents started, inside the wall; NULL: nothing */
     int64_t K, H, P, din, out; /* din and out are 0 in an interference run */
+    bool result_after;         /* a turn's din come with the prompt behind it, not with its own */
     double stagger_s, tool_s, out_jitter;
     bool serial, pinned, cache_prompt, patched;
     /* From server_args, with llama-server's defaults, as stated: the engine may lower n_batch to

@@ -41,6 +41,16 @@ static void add_mark(composer *c, mark m, const char *text) {
 
 /* ---- pictures ---- */
 
+/* What a run changes in its scenario stands behind the title, which is of the scenario unchanged.
+ */
+static const char *run_title(const named_run *r, arena *mem) {
+    const char *text = r->r.s->title;
+    for (size_t i = 0; text && i < r->set_n; i++)
+        if (!strchr(r->set[i], '{')) /* a sweep draws its values itself */
+            text = arena_printf(mem, "%s, %s", text, r->set[i]);
+    return text ? text : "";
+}
+
 static const char *shows(const spec *s, const spec_plot *p, arena *mem) {
     static const char *const WHAT[] = {
         "wall-clock of each arm by what the device did",
@@ -53,7 +63,7 @@ static const char *shows(const spec *s, const spec_plot *p, arena *mem) {
     const char *of = p->of;
     for (size_t i = 0; i < s->base.runs_n; i++)
         if (strcmp(s->base.runs[i].name, p->of) == 0 && p->kind != PLOT_CARD)
-            of = s->base.runs[i].r.s->title;
+            of = run_title(&s->base.runs[i], mem);
     const spec_explain *x = p->kind == PLOT_WATERFALL ? spec_explain_named(s, p->of) : NULL;
     const spec_witness *w = p->kind == PLOT_VALIDATE ? spec_witness_named(s, p->of) : NULL;
     if (x) of = x->links[0]->from.s->title;

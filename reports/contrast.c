@@ -1,10 +1,13 @@
 #include "contrast.h"
 
+#include "contrast_rates.h"
+#include "contrast_verify.h"
 #include "metric.h"
 #include "number.h"
 #include "table.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 typedef struct view {
@@ -36,77 +39,154 @@ static void row(const view *v, const char *what, const char *witnessed, const ch
     table_row(v->t, cells);
 }
 
-/* ---- rates: what the card has ---- */
+/* ---- what was measured ---- */
 
-static const char *card_point(const view *v, const card *c, bool decode, int64_t n) {
-    const char *text = NULL;
-    int64_t best = -1;
-    for (size_t i = 0; i < (decode ? c->decode_n : c->prefill_n); i++) {
-        const point_origin *o = decode ? &c->decode[i].origin : &c->prefill[i].origin;
-        int64_t size = decode ? c->decode[i].batch_n : c->prefill[i].n_prompt_tok;
-        double tok_s = decode ? c->decode[i].tok_s : c->prefill[i].tok_s;
-        bool plain = decode || (c->prefill[i].depth_tok == 0 && c->prefill[i].batch_n <= 1);
-        /* decode: that batch; prefill: the longest prompt that is not longer, else any */
-        if (o->excluded || !plain || (decode ? size != n || text : size > n || size <= best))
-            continue;
-        best = size;
-        text = rate(v->mem, tok_s);
-        if (!decode && size > 0)
-            text = arena_printf(v->mem, "%s over %s tokens", text, number_count(v->mem, size));
-        if (o->prov != PROV_WITNESSED)
-            text = arena_printf(v->mem, "%s (%s)", text, PROV_UPPER[o->prov]);
-    }
-    return text;
+static const char *range_of(const view *v, const char *lo, const char *hi) {
+    const char *a = strchr(lo, ' '), *b = strchr(hi, ' ');
+    if (strcmp(lo, hi) == 0) return lo;
+    size_t n =
+        a && b && strcmp(a, b) == 0 ? (size_t)(a - lo) : strlen(lo); /* one unit, said once */
+    return arena_printf(v->mem, "%.*s to %s", (int)n, lo, hi);
 }
 
-static const char *decode_modeled(const view *v, const arm_result *a, int64_t batch_n) {
+/* The column says WITNESSED; what is less, and what the row cannot say of it, stands behind. */
+static const char *measured_rate(const view *v, double lo, double hi, prov p, const char *lacks) {
+    const char *text = range_of(v, rate(v->mem, lo), rate(v->mem, hi));
+    if (lacks) text = arena_printf(v->mem, "%s (%s not stated)", text, lacks);
+    return p == PROV_WITNESSED ? text : arena_printf(v->mem, "%s (%s)", text, PROV_UPPER[p]);
+}
+
+/* ---- rates: all columns of a row are of one batch and context, of one prompt ---- */
+
+/* A step as the curve says it of the very point that was measured, with the cells that others hold
+ * there; without such a point, or with declared rates, at that context. */
+static double modeled_step_s(const arm_result *a, const rates_decode *seen, int64_t batch_n,
+                             int64_t context_tok) {
+    const decode_curve *curve = cost_decode_curve(a->cost);
+    const assumption *host = cost_assumes(a->cost, TERM_HOST_STEP_S);
+    bool declared = cost_assumes(a->cost, TERM_DECODE_TOK_S) ||
+                    cost_assumes(a->cost, TERM_DECODE_GAIN_CARD) || !curve;
+    if (seen->p && seen->p->context_tok >= 0 && !declared)
+        return decode_curve_point_s(curve, a->arm->card, seen->p) + (host ? host->value : 0);
     decode_price price = cost_decode(a->cost, batch_n);
-    if (price.fixed_ns <= 0) return NULL;
-    prov p = prov_weakest(PROV_MODELED, cost_decode_prov(a->cost));
-    return classed(v, rate(v->mem, (double)batch_n * 1e9 / (double)price.fixed_ns), p);
+    return (double)cost_decode_run_ns(&price, batch_n * context_tok, 1) / 1e9;
 }
 
-static const char *ceiling(const view *v, const arm_result *a, int64_t batch_n) {
-    double floor_s = cost_bandwidth_floor_s(a->cost);
-    if (floor_s <= 0) return NULL;
-    return arena_printf(v->mem, "≤ %s", rate(v->mem, (double)batch_n / floor_s));
+static void decode_row(const view *v, const arm_result *a, int64_t batch_n) {
+    const workload *w = &v->p->scenario->work;
+    rates_decode seen = rates_decode_near(a->arm->card, a->arm, w, batch_n);
+    bool stated = seen.p && seen.p->context_tok >= 0;
+    int64_t context_tok = stated ? seen.p->context_tok : rates_mean_context_tok(w);
+    bool shared = stated && batch_n > 1 && seen.p->origin.shared_prompt;
+    double step_s = modeled_step_s(a, &seen, batch_n, context_tok),
+           floor_s = cost_bandwidth_floor_s(a->cost);
+    const char *what =
+        arena_printf(v->mem, "%s: decode of %" PRId64 " sequence%s at %s tokens of context%s",
+                     a->arm->name, batch_n, batch_n == 1 ? "" : "s",
+                     number_count(v->mem, context_tok), shared ? ", one prompt shared" : "");
+    const char *witnessed = NULL, *modeled = NULL, *most = NULL;
+    if (seen.p)
+        witnessed =
+            measured_rate(v, seen.lo_tok_s, seen.hi_tok_s, seen.prov, stated ? NULL : "context");
+    if (step_s > 0)
+        modeled = classed(v, rate(v->mem, (double)batch_n / step_s),
+                          prov_weakest(PROV_MODELED, cost_decode_prov(a->cost)));
+    if (floor_s > 0) most = arena_printf(v->mem, "≤ %s", rate(v->mem, (double)batch_n / floor_s));
+    row(v, what, witnessed, modeled, most, "rates");
+}
+
+static void prefill_rows(const view *v, const arm_result *a) {
+    const workload *w = &v->p->scenario->work;
+    rates_prefill seen = rates_prefill_near(a->arm->card, w);
+    bool stated = seen.p && seen.p->n_prompt_tok > 0;
+    int64_t n_tok = stated ? seen.p->n_prompt_tok : workload_prompt_tok(w, 1);
+    int64_t alone_ns = cost_prefill_ns(a->cost, n_tok, 0, 0);
+    prov p = prov_weakest(PROV_MODELED, cost_prefill_prov(a->cost));
+    const char *witnessed = NULL, *modeled = NULL;
+    if (seen.p)
+        witnessed =
+            measured_rate(v, seen.lo_tok_s, seen.hi_tok_s, seen.prov, stated ? NULL : "length");
+    if (alone_ns > 0) modeled = classed(v, rate(v->mem, (double)n_tok * 1e9 / (double)alone_ns), p);
+    row(v,
+        arena_printf(v->mem, "%s: prefill of one prompt of %s tokens", a->arm->name,
+                     number_count(v->mem, n_tok)),
+        witnessed, modeled, NULL, "rates");
+    if (a->sim.prefill_ns <= 0) return;
+    /* no card measures the session's mix of short and long parts: nothing stands beside it */
+    double mean = (double)a->sim.computed_tok * 1e9 / (double)a->sim.prefill_ns;
+    row(v, arena_printf(v->mem, "%s: prefill, mean over the session", a->arm->name), NULL,
+        classed(v, rate(v->mem, mean), p), NULL, "session");
 }
 
 static void rate_rows(const view *v, const arm_result *a) {
-    const card *c = a->arm->card;
-    const workload *w = &v->p->scenario->work;
-    int64_t together = a->arm->batch == BATCH_SERIAL ? 1
-                       : a->arm->slots_n < w->K      ? a->arm->slots_n
-                                                     : w->K;
-    const char *what = arena_printf(v->mem, "%s: decode of 1 sequence", a->arm->name);
-    row(v, what, card_point(v, c, true, 1), decode_modeled(v, a, 1), ceiling(v, a, 1), "rates");
-    if (together > 1) {
-        what = arena_printf(v->mem, "%s: decode of %" PRId64 " sequences", a->arm->name, together);
-        row(v, what, card_point(v, c, true, together), decode_modeled(v, a, together),
-            ceiling(v, a, together), "rates");
-    }
-    if (a->sim.prefill_ns <= 0) return;
-    prov p = prov_weakest(PROV_MODELED, cost_prefill_prov(a->cost));
-    const char *mean = rate(v->mem, (double)a->sim.computed_tok * 1e9 / (double)a->sim.prefill_ns);
-    row(v, arena_printf(v->mem, "%s: prefill, mean over the session", a->arm->name),
-        card_point(v, c, false, w->P > 0 ? w->P : 1), classed(v, mean, p), NULL, "rates");
+    int64_t most = rates_together_n(&v->p->scenario->work, a->arm);
+    decode_row(v, a, 1);
+    if (most > 1) decode_row(v, a, most);
+    prefill_rows(v, a);
 }
 
 /* ---- the session ---- */
 
-/* A scored run of this very session: the same workload on an arm of the same name. */
-static const score_run *witnessed(const view *v, const arm_result *a) {
-    const workload *w = &v->p->scenario->work;
+/* A scored run of this very session: the same workload on an arm of the same name, model and
+ * machine. */
+static bool is_run_of(const score_run *x, const workload *w, const arm *a) {
+    const witness_run *r = x->r->run;
+    const card *c = a->card;
+    bool same_work = r->N == 0 && r->K == w->K && r->H == w->H && r->P == w->P &&
+                     r->din == w->turn_delta_in_tok && r->out == w->turn_out_tok && !w->out_tok &&
+                     r->out_jitter == 0 && r->result_after == (w->shape == SHAPE_RESULT_AFTER) &&
+                     r->serial == w->one_after_another &&
+                     llround(r->tool_s * 1e9) == w->tool_latency_ns;
+    for (int64_t k = 0; same_work && k < w->K; k++)
+        same_work = w->private_tok[k] == 0 &&
+                    llround(r->stagger_s * 1e9 * (double)k) == w->start_offset_ns[k];
+    return same_work && strcmp(r->arm, a->name) == 0 && strcmp(r->model, c->model) == 0 &&
+           c->hardware.id && strcmp(r->machine, c->hardware.id) == 0;
+}
+
+/* What all runs of the session show: a range of each figure, never one run of several. */
+typedef enum seen_what { SEEN_WALL, SEEN_COLD, SEEN_WARM, SEEN_N } seen_what;
+typedef struct seen_session {
+    size_t n, summaries_n;
+    double lo_s[SEEN_N], hi_s[SEEN_N];
+} seen_session;
+
+static seen_session witnessed(const view *v, const arm_result *a) {
+    seen_session all = {0};
     for (size_t i = 0; i < v->s->witness_n; i++)
         for (size_t k = 0; k < v->s->witness[i].score.n; k++) {
             const score_run *x = &v->s->witness[i].score.runs[k];
-            const witness_run *r = x->r->run;
-            if (w->shape == SHAPE_DELTA_FIRST && r->N == 0 && r->K == w->K && r->H == w->H &&
-                r->P == w->P && r->din == w->turn_delta_in_tok && r->out == w->turn_out_tok &&
-                strcmp(r->arm, a->arm->name) == 0)
-                return x;
+            const measured *m = &x->r->seen;
+            const double of[SEEN_N] = {m->wall_s, m->cold.p50_s, m->warm.p50_s};
+            if (!is_run_of(x, &v->p->scenario->work, a->arm)) continue;
+            for (int j = 0; j < SEEN_N; j++) {
+                if (all.n == 0 || of[j] < all.lo_s[j]) all.lo_s[j] = of[j];
+                if (all.n == 0 || of[j] > all.hi_s[j]) all.hi_s[j] = of[j];
+            }
+            all.n++;
+            all.summaries_n += !m->from_turns;
         }
-    return NULL;
+    return all;
+}
+
+/* Behind a measured value: of how many runs, and whether it is of a summary. */
+static const char *of_runs(const view *v, const seen_session *x, const char *text) {
+    const char *star = x->summaries_n > 0 ? " *" : "";
+    return x->n == 1 ? arena_printf(v->mem, "%s%s", text, star)
+                     : arena_printf(v->mem, "%s, %zu runs%s", text, x->n, star);
+}
+
+static const char *seen_time(const view *v, const seen_session *x, seen_what what) {
+    if (x->n == 0 || x->lo_s[what] <= 0) return NULL;
+    return of_runs(v, x,
+                   range_of(v, seconds(v->mem, x->lo_s[what]), seconds(v->mem, x->hi_s[what])));
+}
+
+static const char *seen_rate(const view *v, const seen_session *x, double tok) {
+    if (x->n == 0 || x->lo_s[SEEN_WALL] <= 0) return NULL;
+    return of_runs(v, x,
+                   range_of(v, rate(v->mem, tok / x->hi_s[SEEN_WALL]),
+                            rate(v->mem, tok / x->lo_s[SEEN_WALL])));
 }
 
 static double least_wall_s(const view *v, const arm_result *a) {
@@ -122,112 +202,62 @@ static double least_wall_s(const view *v, const arm_result *a) {
     return (double)(serial ? all : most) * cost_bandwidth_floor_s(a->cost);
 }
 
-static void session_rows(const view *v, const arm_result *a) {
-    const score_run *seen = witnessed(v, a);
+static void session_rows(const view *v, const arm_result *a, const seen_session *seen) {
     arena *mem = v->mem;
-    const char *name = a->arm->name, *none = NULL;
-    double least = least_wall_s(v, a), pass = cost_bandwidth_floor_s(a->cost);
+    const char *name = a->arm->name;
+    double least = least_wall_s(v, a), pass = cost_bandwidth_floor_s(a->cost),
+           tok = (double)a->sim.output_tok;
     const char *floor = least > 0 ? arena_printf(mem, "≥ %s", seconds(mem, least)) : NULL;
     const char *one = pass > 0 ? arena_printf(mem, "≥ %s", seconds(mem, pass)) : NULL;
-    row(v, arena_printf(mem, "%s: wall-clock", name), seen ? seconds(mem, seen->seen_wall_s) : none,
+    row(v, arena_printf(mem, "%s: wall-clock", name), seen_time(v, seen, SEEN_WALL),
         classed(v, seconds(mem, (double)a->sim.wall_ns / 1e9), a->time_prov), floor, "session");
-    row(v, arena_printf(mem, "%s: effective output", name),
-        seen ? rate(mem, (double)a->sim.output_tok / seen->seen_wall_s) : none,
+    row(v, arena_printf(mem, "%s: effective output", name), seen_rate(v, seen, tok),
         classed(v, rate(mem, a->m.effective_tok_s), a->time_prov),
-        least > 0 ? arena_printf(mem, "≤ %s", rate(mem, (double)a->sim.output_tok / least)) : NULL,
-        "session");
+        least > 0 ? arena_printf(mem, "≤ %s", rate(mem, tok / least)) : NULL, "session");
     const struct {
         const char *what;
         const percentiles *p;
-        double seen_s;
-    } ttft[] = {{"TTFT cold p50", &a->m.ttft_cold, seen ? seen->seen_cold_p50_s : 0},
-                {"TTFT warm p50", &a->m.ttft_warm, seen ? seen->seen_warm_p50_s : 0}};
+        seen_what seen;
+    } ttft[] = {{"TTFT cold p50", &a->m.ttft_cold, SEEN_COLD},
+                {"TTFT warm p50", &a->m.ttft_warm, SEEN_WARM}};
     for (size_t i = 0; i < sizeof ttft / sizeof *ttft; i++)
         if (ttft[i].p->n > 0)
             row(v, arena_printf(mem, "%s: %s", name, ttft[i].what),
-                ttft[i].seen_s > 0 ? seconds(mem, ttft[i].seen_s) : none,
+                seen_time(v, seen, ttft[i].seen),
                 classed(v, seconds(mem, (double)ttft[i].p->p50_ns / 1e9), a->time_prov), one,
                 "session");
 }
 
-/* ---- how to verify ---- */
-
-/* Cards of the arms, each once. */
-static size_t cards_of(const projection *p, const card **out) {
-    size_t n = 0;
-    for (size_t i = 0; i < p->arms_n; i++) {
-        bool known = false;
-        for (size_t k = 0; k < n; k++) known |= strcmp(out[k]->id, p->arms[i].arm->card->id) == 0;
-        if (!known) out[n++] = p->arms[i].arm->card;
-    }
-    return n;
-}
-
-static void verify_rates(const workload *w, const card *c, buf *out) {
-    int64_t prompt = w->P > 0 ? w->P : w->turn_delta_in_tok;
-    buf_addf(out, "# %s: %s %s on %s\n", c->id, c->model, c->quant, c->hardware.chip);
-    if (strstr(c->engine.name, "llama"))
-        buf_addf(out,
-                 "ratecast-bench run --model MODEL.gguf --contexts %" PRId64
-                 " --sequences 1,%" PRId64 " -o card.json\n",
-                 prompt, w->K);
-    else
-        buf_addf(out,
-                 "# %s has no benchmark that is known here: prompts of %" PRId64
-                 " tokens, 1 and %" PRId64 " sequences (`ratecast import --formats`)\n"
-                 "ratecast import rates.jsonl -o card.json\n",
-                 c->engine.name, prompt, w->K);
-}
-
-/* The session as it was projected, whatever a scenario's file says: --set may have changed it. */
-static void verify_session(const workload *w, const arm *a, buf *out) {
+static void put_legend(const view *v, const seen_session *all, buf *out) {
     buf_addf(out,
-             "ratecast-bench session -K %" PRId64 " -H %" PRId64 " -P %" PRId64
-             " --delta-in %" PRId64 " --turn-out %" PRId64,
-             w->K, w->H, w->P, w->turn_delta_in_tok, w->turn_out_tok);
-    if (w->tool_latency_ns > 0)
-        buf_addf(out, " --tool-latency %.10g", (double)w->tool_latency_ns / 1e9);
-    if (a->reuse == REUSE_NONE) buf_add(out, " --no-cache");
-    if (a->batch == BATCH_SERIAL || w->one_after_another) buf_add(out, " --serial");
-    const struct {
-        const char *option, *word;
-    } names[] = {{"arm-name", a->name},
-                 {"model", a->card->model},
-                 {"machine", a->card->hardware.id ? a->card->hardware.id : "MACHINE"}};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        buf_addf(out, " --%s ", names[i].option);
-        buf_add_word(out, names[i].word);
-    }
-    buf_add(out, " -o runs\n");
-}
-
-static void verify(const view *v, buf *out) {
-    const workload *w = &v->p->scenario->work;
-    const card *cards[SCENARIO_ARMS_MAX];
-    size_t n = cards_of(v->p, cards);
-    buf_add(out, "\nVerify the rates, by a card of your own:\n\n```sh\n");
-    for (size_t i = 0; i < n; i++) verify_rates(w, cards[i], out);
-    buf_add(out,
-            "```\n\nVerify the session, against a server that runs that way (bench/README.md):\n\n"
-            "```sh\n");
-    for (size_t i = 0; i < v->p->arms_n; i++) verify_session(w, v->p->arms[i].arm, out);
-    buf_add(out, "ratecast validate runs");
-    for (size_t i = 0; i < n; i++) buf_addf(out, " --card %s", cards[i]->id);
-    buf_add(out, "\n```\n");
+             "\nDecode rates are at the context measured nearest to %s tokens, the mean over the "
+             "session's output; ROOFLINE\nis the passes over the weights alone, at any context.\n",
+             number_count(v->mem, rates_mean_context_tok(&v->p->scenario->work)));
+    if (all->n > 0)
+        buf_add(out, "Of a session, WITNESSED is the range of all runs of it that no term was "
+                     "fitted to.\n");
+    if (all->summaries_n > 0)
+        buf_add(out, "Marked *: of a run or more from its own summary, since its session records "
+                     "are missing or incomplete.\n");
 }
 
 void contrast_put(const spec *s, const named_run *r, arena *mem, buf *out) {
     static const char *const HEAD[] = {"figure", "WITNESSED", "MODELED", "ROOFLINE", "verify"};
+    seen_session all = {0};
     view v = {.s = s, .r = r, .p = r->r.points[r->r.n - 1].p, .mem = mem};
     v.t = table_new(mem, sizeof HEAD / sizeof *HEAD);
     table_left(v.t, 4);
     table_row(v.t, HEAD);
     for (size_t i = 0; i < v.p->arms_n; i++) {
+        seen_session seen = witnessed(&v, &v.p->arms[i]);
         rate_rows(&v, &v.p->arms[i]);
-        session_rows(&v, &v.p->arms[i]);
+        session_rows(&v, &v.p->arms[i], &seen);
+        all.n += seen.n;
+        all.summaries_n += seen.summaries_n;
     }
     if (r->r.sweep)
         buf_addf(out, "Of %s = %s:\n\n", r->r.s->sweep_path, r->r.s->sweep_values[r->r.n - 1]);
     table_markdown(v.t, out);
-    verify(&v, out);
+    put_legend(&v, &all, out);
+    contrast_verify(v.p, mem, out);
 }

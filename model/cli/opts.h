@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { OPTS_MAX = 32 };
+enum { OPTS_MAX = 48 };
 
 typedef struct opt_spec {
     const char *name; /* long name without dashes */

@@ -152,8 +152,6 @@ refused "scenario without --arm" --arm 'expected one of: mine, none'
 bench --arm mine -o runs
 refused "--arm without scenario" --arm 'expected --scenario'
 sed 's/delta_first/result_after/' scenario.json >after.json
-bench --scenario after.json --arm mine -o runs
-refused "scenario of another shape" after.json 'result_after'
 sed 's/"P": 30/"P": 30, "private_tok": 5/' scenario.json >private.json
 bench --scenario private.json --arm mine -o runs
 refused "scenario with private tokens" private.json 'private prompt tokens'
@@ -162,6 +160,48 @@ is "dry run: exit 0" test $code -eq 0
 is "dry run: counts" grep -qF '6 requests: K = 2 agents, H = 3 turns each' out
 is "dry run: shape" grep -qF ',...,' out
 is "dry run: nothing was sent" test "$(wc -l <log.jsonl)" -eq 6
+
+# ---- the other turn shape ----
+
+"$RATECAST" project after.json --json >after.result
+serve --prefill-ms 2
+bench --scenario after.json --arm mine --run-id after -o runs
+check "scenario, result_after" after 2 1
+is "result_after: recorded" grep -q '"run_id":"after".*"turn_shape":"result_after"' runs/runs.jsonl
+is "result_after: what was sent is what is projected" python3 -c '
+import json
+asks = [json.loads(line)["ask"]["prompt"] for line in open("log.jsonl")]
+assert sorted(map(len, asks)) == sorted(2 * [30 + t * (4 + 5) for t in range(3)]), asks
+arms = json.load(open("after.result"))["arms"]
+assert sum(map(len, asks)) == next(a for a in arms if a["name"] == "mine")["tokens"]["presented"], arms'
+serve --prefill-ms 2
+bench -K 2 -H 3 -P 30 --delta-in 4 --turn-out 5 --turn-shape result_after --arm-name options --run-id options -o runs
+check "result_after by options" options 2 1
+bench -K 2 -H 3 -P 0 --delta-in 4 --turn-shape result_after -o runs
+refused "result_after without a prefix" 'empty first prompt' 'expected --prefix > 0'
+bench --turn-shape delta_last -o runs
+refused "another shape" --turn-shape 'found "delta_last"'
+serve
+
+# ---- the commands that a report prints ----
+
+# Every session command of the report sends what the report projects: the tokens, from the first prompt on.
+"$RATECAST" report "$REPO/scenarios/fleet_llama_server_h200.json" -o rep >/dev/null
+"$RATECAST" project "$REPO/scenarios/fleet_llama_server_h200.json" --json >fleet.json
+grep '^ratecast-bench session ' rep/report.md >commands
+is "report: a command for each arm but the prepared one" test "$(wc -l <commands)" -eq 2
+is "report: the shape of the session" test "$(grep -c -- '--turn-shape result_after' commands)" -eq 2
+while read -r _ command; do
+    eval "set -- $command"
+    shift
+    bench "$@" --dry-run
+    is "report: $7: dry run" test $code -eq 0
+    is "report: the projected tokens" python3 -c '
+import json, re
+arms = json.load(open("fleet.json"))["arms"]
+first, last, presented = map(int, re.search(r"prompts of (\d+) to (\d+) tokens, (\d+) in all", open("out").read()).groups())
+assert first == 2048 and {a["tokens"]["presented"] for a in arms} == {presented}, (first, presented)'
+done <commands
 
 # ---- what is refused before anything is sent ----
 

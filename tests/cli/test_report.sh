@@ -438,5 +438,54 @@ else
     echo "SKIPPED: no gnuplot, no picture drawn"
 fi
 
+# ---- a committed report does not contradict itself ----
+
+# The companion's prose against its own tables: what it calls the host is the device's other time, the difference of its
+# two engines is the sum of its named parts, and its interval is held up by the score and no more.
+if command -v python3 >/dev/null; then
+    run report "$REPO/reports/fleet_5x200_h200/report.json" -o companion
+    ok "companion"
+    cat >agree.py <<'END'
+import re, sys
+text = open(sys.argv[1], encoding="utf-8").read()
+prose = re.sub(r"\s+", " ", text)
+
+
+def rows(part):
+    return [[c.strip(" †") for c in line.strip("|").split("|")] for line in part.splitlines() if line.startswith("|")]
+
+
+def column(heading, names, arm):
+    table = rows(text[text.index(heading):])
+    return {n: float(next(r for r in table if r[0] == n)[table[0].index(arm)]) for n in names}
+
+
+def near(a, b):
+    return abs(a - b) < 0.06  # a decimal, and what the tables round
+
+
+loop = column("## The fleet", ["wall-clock", "device prefill", "device decode", "device other"], "slot-isolated")
+card = column("## From the card alone", ["wall-clock", "device prefill", "device decode"], "per-slot")
+less, host, prefill, decode = map(float, re.search(
+    r"([\d.]+) s less than on llama-server's own loop\. Of that difference the host is ([\d.]+) s .*?: ([\d.]+) s of prefill and "
+    r"([\d.]+) s of decode", prose).groups())
+assert near(host, loop["device other"]), (host, loop)
+assert near(less, loop["wall-clock"] - card["wall-clock"]), (less, loop, card)
+assert near(prefill, loop["device prefill"] - card["device prefill"]), (prefill, loop, card)
+assert near(decode, loop["device decode"] - card["device decode"]), (decode, loop, card)
+assert abs(host + prefill + decode - less) < 0.2, (host, prefill, decode, less)
+share = int(re.search(r"(\d+) % the host", prose).group(1))
+assert share == round(100 * loop["device other"] / loop["wall-clock"]), share
+held = int(re.search(r"nine runs in ten; of the shorter sessions that were run, it held (\d+) %", prose).group(1))
+runs = [r for r in rows(text) if r[0].startswith("7b-K5-")]
+inside = 0
+for r in runs:
+    lo, hi = map(float, r[3].split(" to "))
+    inside += lo <= float(r[4].strip(" *")) <= hi
+assert len(runs) == 9 and held == round(100 * inside / len(runs)), (held, inside, len(runs))
+END
+    is "companion: prose and tables agree" python3 agree.py companion/report.md
+fi
+
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

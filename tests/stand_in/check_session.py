@@ -14,6 +14,7 @@ run, c = run[0], run[0]["config"]
 turns = {(t["agent"], t["turn"]): t for t in map(json.loads, open("%s/sessions/%s.jsonl" % (d, run_id)))}
 asks = [json.loads(line) for line in open(log_path)]
 K, H, P, din, out = (c[k] for k in ("K", "H", "P", "din", "out"))
+first_new = 0 if c.get("turn_shape") == "result_after" else din  # new tokens of turn 1
 assert run["errors"] == [] and run["n_turns"] == K * H and run["out_tokens"] == K * H * out
 assert sorted(turns) == [(k, h) for k in range(K) for h in range(1, H + 1)], sorted(turns)
 assert len(asks) == K * H + run["warmup_turns_n"]
@@ -23,18 +24,20 @@ asks = asks[run["warmup_turns_n"]:]
 chains = []
 for a in sorted(asks, key=lambda a: len(a["ask"]["prompt"])):
     prompt = a["ask"]["prompt"]
-    if len(prompt) == P + din:
+    if len(prompt) == P + first_new:
         chains.append([a])
         continue
     kept = [x for x in chains if len(x[-1]["ask"]["prompt"]) + out + din == len(prompt)
             and x[-1]["ask"]["prompt"] == prompt[:len(x[-1]["ask"]["prompt"])]]
+    if len(kept) > 1 and not first_new:  # agents that began alike are told apart by their slot
+        kept = [x for x in kept if x[-1]["slot"] == a["slot"]]
     assert len(kept) == 1, "the prompt goes on from %d others" % len(kept)
     kept[0].append(a)
 assert len(chains) == K and all(len(x) == H for x in chains)
 prefixes = {tuple(x[0]["ask"]["prompt"][:P]) for x in chains}
 assert len(prefixes) == 1, "one prefix"
 privates = [tuple(x[0]["ask"]["prompt"][P:]) for x in chains]
-assert len(set(privates)) == K, "private first deltas"
+assert len(set(privates)) == (K if first_new else 1), "private first deltas"
 deltas = []
 for x in chains:
     for before, a in zip(x, x[1:]):
@@ -64,7 +67,7 @@ if c["pin"]:
 for k in range(K):
     for h in range(1, H + 1):
         t, before = turns[k, h], turns.get((k, h - 1))
-        assert t["prompt_tokens"] == P + h * din + (h - 1) * out
+        assert t["prompt_tokens"] == P + first_new + (h - 1) * (din + out)
         assert t["cached_tokens"] + t["new_prompt_tokens"] == t["prompt_tokens"]
         assert t["out_tokens"] == t["out_requested"] == out and len(t["itl_ms"]) == out - 1
         if c["pin"] and c["cache"]:

@@ -62,6 +62,17 @@ Test(session_plan, counts_tokens) {
     cr_assert_eq(session_context_tok(&s), 100 + 4 * 15);
 }
 
+/* result_after: the first prompt is the prefix, the others P + (t - 1)(din + out). */
+Test(session_plan, counts_tokens_of_result_after) {
+    session_spec s = spec_of(3, 4, 100);
+    int64_t presented = 0;
+    s.result_after = true;
+    for (int64_t t = 1; t <= 4; t++) presented += 3 * (100 + (t - 1) * (10 + 5));
+    cr_assert_eq(session_presented_tok(&s), presented);
+    cr_assert_eq(session_first_tok(&s), 100);
+    cr_assert_eq(session_context_tok(&s), 100 + 3 * 15 + 5);
+}
+
 static err_code check(const session_spec *s, const server_info *server, const char *args,
                       size_t *notes_n, err *e) {
     const char *notes[PLAN_NOTES_MAX];

@@ -215,7 +215,7 @@ Test(score, excluded_with_the_reason) {
     made_run r = RUN("r", 1, 2, 100);
     r.unified = true;
     excluded_for(&r, cards, 1, true,
-                 "no card: unified KV, the card qwen2-7b-like-q8_0-h200-split is of another");
+                 "no card: unified KV, the card qwen2-7b-like-q8_0-h200-split is of split KV");
     excluded_for(&r, two, 3, true, "two cards match: qwen2-7b-like-q8_0-h200-unified and same");
     excluded_for(&r, twice, 3, true, "card qwen2-7b-like-q8_0-h200-unified is given twice");
     excluded_for(&r, cards, 2, false, "session records are missing or incomplete");
@@ -230,6 +230,48 @@ Test(score, excluded_with_the_reason) {
     r = (made_run)RUN("r", 1, 2, 0);
     r.din = 0;
     excluded_for(&r, cards, 2, true, "an empty prompt");
+}
+
+/* A card that states no layout is refused to no run for its layout; where another states that of
+ * the run, it is that card's. */
+Test(score, a_card_without_a_layout_fits_any) {
+    static card bare, twin; /* as the split card, which says less of itself */
+    bare = twin = *cards[0];
+    bare.id = "bare";
+    twin.id = "twin";
+    bare.engine.layout = twin.engine.layout = KV_LAYOUT_UNSTATED;
+    const card *const with[] = {&bare, cards[1], &twin};
+    made_run split = RUN("s", 1, 2, 100), unified = RUN("u", 1, 2, 100);
+    unified.unified = true;
+    cr_expect_str_eq(made_replay(&split, with, 1)->card->id, "bare");
+    cr_expect_str_eq(made_replay(&unified, with, 1)->card->id, "bare");
+    cr_expect_str_eq(made_replay(&unified, with, 2)->card->id, cards[1]->id);
+    cr_expect_str_eq(made_replay(&unified, with, 3)->card->id, cards[1]->id);
+    cr_expect_str_eq(made_replay(&split, with, 2)->card->id, "bare");
+    made m;
+    size_t got;
+    made_init(&m);
+    made_add(&m, &unified, cards, 2, NULL);
+    made_run_line(&split, ",\"wall_s\":1", &m.runs);
+    replay *all = made_set(&m, with, 3, true, &got);
+    cr_expect_null(all[0].excluded);
+    cr_assert_not_null(all[1].excluded);
+    cr_expect_str_eq(all[1].excluded, "two cards match: bare and twin");
+}
+
+/* The first prompt is the prefix alone, and the others are a delta shorter: P + (t - 1)(32 + 8). */
+Test(score, the_turn_shape_is_the_run_s) {
+    made_run r = RUN("r", 1, 3, 100);
+    r.config = ",\"turn_shape\":\"result_after\"";
+    const replay *x = made_replay(&r, cards, 2);
+    for (int64_t t = 1; t <= 3; t++)
+        cr_expect_eq(workload_prompt_tok(x->work, t), 100 + (t - 1) * (32 + 8));
+    made_run other = RUN("o", 1, 3, 100);
+    const replay *y = made_replay(&other, cards, 2);
+    cr_expect_eq(workload_prompt_tok(y->work, 1), 132);
+    cr_expect_not(replay_siblings(x->run, y->run));
+    other.config = ",\"turn_shape\":\"delta_first\"";
+    cr_expect(replay_siblings(made_replay(&other, cards, 2)->run, y->run));
 }
 
 /* A record of an answer without a token: nothing to replay. */
