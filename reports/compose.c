@@ -67,8 +67,13 @@ static const char *shows(const spec *s, const spec_plot *p, arena *mem) {
 }
 
 static void put_plot(composer *c, const spec_plot *p) {
-    add_mark(c, (mark){.kind = MARK_PICTURE, .title = shows(c->s, p, c->mem), .picture = p->name},
-             "");
+    /* their arms are panels, bars and sums, no curves */
+    bool all_arms = p->kind == PLOT_STACK || p->kind == PLOT_TIMELINE || p->kind == PLOT_WATERFALL;
+    mark m = {.kind = MARK_PICTURE,
+              .title = shows(c->s, p, c->mem),
+              .picture = p->name,
+              .all_arms = all_arms};
+    add_mark(c, m, "");
     buf_add(&c->out->text, "\n\n");
 }
 
