@@ -227,8 +227,11 @@ static bool put_audit(const block_context *c, const char *id, buf *out, err *e) 
         any = true;
         put_audit_text(c, &x->audit, out);
     }
+    const char *names[SPEC_LIST_MAX];
+    for (size_t i = 0; i < c->s->claims_n; i++) names[i] = c->s->claims[i].claim->id;
     if (id && !any)
-        err_set(e, E_SCHEMA, "", "found claim \"%s\", which the report does not list", id);
+        err_set(e, E_SCHEMA, "", "found claim \"%s\", which the report does not list%s", id,
+                reference_near(c->mem, id, names, c->s->claims_n));
     return true;
 }
 
@@ -252,8 +255,11 @@ static bool put_explain(const block_context *c, const char *name, buf *out, err 
     for (size_t i = 0; !name && i < c->s->explains_n; i++)
         put_explanation(c, &c->s->explains[i], out);
     if (x) put_explanation(c, x, out);
+    const char *names[SPEC_LIST_MAX];
+    for (size_t i = 0; i < c->s->explains_n; i++) names[i] = c->s->explains[i].name;
     if (name && !x)
-        err_set(e, E_SCHEMA, "", "found explanation \"%s\", which the report does not list", name);
+        err_set(e, E_SCHEMA, "", "found explanation \"%s\", which the report does not list%s", name,
+                reference_near(c->mem, name, names, c->s->explains_n));
     return true;
 }
 
@@ -265,9 +271,11 @@ static bool put_witnessed(const block_context *c, const char *name, buf *out, er
         any = true;
         report_validate_text(&w->score, &w->witness, c->mem, out);
     }
+    const char *names[SPEC_LIST_MAX];
+    for (size_t i = 0; i < c->s->witness_n; i++) names[i] = c->s->witness[i].name;
     if (name && !any)
-        err_set(e, E_SCHEMA, "", "found witnessed runs \"%s\", which the report does not list",
-                name);
+        err_set(e, E_SCHEMA, "", "found witnessed runs \"%s\", which the report does not list%s",
+                name, reference_near(c->mem, name, names, c->s->witness_n));
     return true;
 }
 
@@ -323,4 +331,15 @@ bool block_put(const block_context *c, const char *field, buf *out, err *e) {
         if (strlen(NAMED[i].name) == n && strncmp(NAMED[i].name, field, n) == 0)
             return NAMED[i].put(c, arg, out, e);
     return false;
+}
+
+const char *block_near(const char *field, arena *mem) {
+    static const char *const NAMES[] = {"banner", "title",     "inputs",    "session",  "table",
+                                        "notes",  "rules",     "unmodeled", "contrast", "ttft",
+                                        "memory", "witnessed", "audit",     "explain",  "figures",
+                                        "plot",   "plots"};
+    size_t n = strcspn(field, " ");
+    if (n == 0 || strcspn(field, "./@") < n) return ""; /* a value */
+    const char *word = arena_printf(mem, "%.*s", (int)n, field);
+    return word ? reference_near(mem, word, NAMES, sizeof NAMES / sizeof *NAMES) : "";
 }

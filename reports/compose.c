@@ -20,6 +20,7 @@ typedef struct composer {
     composed *out;
     err *e;
     size_t marks_cap;
+    bool banner; /* the template has placed it */
 } composer;
 
 static void add_mark(composer *c, mark m, const char *text) {
@@ -76,8 +77,13 @@ static const char *shows(const spec *s, const spec_plot *p, arena *mem) {
 }
 
 static void put_plot(composer *c, const spec_plot *p) {
-    add_mark(c, (mark){.kind = MARK_PICTURE, .title = shows(c->s, p, c->mem), .picture = p->name},
-             "");
+    /* their arms are panels, bars and sums, no curves */
+    bool all_arms = p->kind == PLOT_STACK || p->kind == PLOT_TIMELINE || p->kind == PLOT_WATERFALL;
+    mark m = {.kind = MARK_PICTURE,
+              .title = shows(c->s, p, c->mem),
+              .picture = p->name,
+              .all_arms = all_arms};
+    add_mark(c, m, "");
     buf_add(&c->out->text, "\n\n");
 }
 
@@ -90,6 +96,13 @@ static void fail_at(composer *c, const piece *p, const err *inner) {
         err_set(c->e, inner->code, p->where, "{{%.80s}}: %s", p->text, inner->what);
 }
 
+static void no_plot(composer *c, const piece *p) {
+    const char *names[SPEC_LIST_MAX];
+    for (size_t i = 0; i < c->s->plots_n; i++) names[i] = c->s->plots[i].name;
+    err_set(c->e, E_SCHEMA, p->where, "found plot \"%s\", which the report does not list%s",
+            p->text + 5, reference_near(c->mem, p->text + 5, names, c->s->plots_n));
+}
+
 static bool is_plot(composer *c, const piece *p) {
     if (strcmp(p->text, "plots") == 0) {
         for (size_t i = 0; i < c->s->plots_n; i++) put_plot(c, &c->s->plots[i]);
@@ -100,8 +113,7 @@ static bool is_plot(composer *c, const piece *p) {
     if (plot)
         put_plot(c, plot);
     else
-        err_set(c->e, E_SCHEMA, p->where, "found plot \"%s\", which the report does not list",
-                p->text + 5);
+        no_plot(c, p);
     return true;
 }
 
@@ -125,7 +137,12 @@ static void put_field(composer *c, const piece *p) {
         from = c->out->text.len;
     }
     marks_disarm(&c->out->text, from);
-    if (inner.code) fail_at(c, p, &inner);
+    c->banner = c->banner || strcmp(p->text, "banner") == 0;
+    if (!inner.code) return;
+    size_t n = strlen(inner.what);
+    if (!inner.where[0] && !strstr(inner.what, "nearest"))
+        snprintf(inner.what + n, sizeof inner.what - n, "%s", block_near(p->text, c->mem));
+    fail_at(c, p, &inner);
 }
 
 static bool has(const composer *c, const piece *p) {
@@ -171,6 +188,23 @@ static void one_blank_line(buf *b) {
     b->len = at;
 }
 
+/* What the numbers are stands in every report: below its title when the template places it nowhere.
+ */
+static void add_banner(composer *c) {
+    const block_context b = {.s = c->s, .command = c->command, .mem = c->mem};
+    buf *text = &c->out->text, whole;
+    size_t head = strncmp(text->s, "# ", 2) == 0 ? strcspn(text->s, "\n") : 0;
+    if (c->banner || c->e->code) return;
+    buf_init(&whole);
+    buf_add_n(&whole, text->s, head);
+    buf_add(&whole, "\n\n");
+    (void)block_put(&b, "banner", &whole, c->e);
+    buf_add(&whole, "\n");
+    buf_add(&whole, text->s + head);
+    buf_done(text);
+    *text = whole;
+}
+
 err_code compose(const spec *s, const char *command, arena *mem, composed *out, err *e) {
     *out = (composed){0};
     composer c = {.s = s, .command = command, .mem = mem, .out = out, .e = e};
@@ -195,6 +229,8 @@ err_code compose(const spec *s, const char *command, arena *mem, composed *out, 
         }
     }
     one_blank_line(&out->text);
+    add_banner(&c);
+    one_blank_line(&out->text);
     collect_arms(&c);
     return e->code;
 }
@@ -210,6 +246,8 @@ static err_code timeline(const projection *p, span_window w, arena *mem, buf *ts
     trace_options how = {.window = w, .most_n = TRACE_PLOT_SPANS_MAX, .rows_only = true};
     if (trace_new(p, how, mem, &t, e) == OK) report_timeline_tsv(&t, tsv);
     trace_done(&t);
+    if (!e->code && !report_timeline_has_rows(tsv))
+        return err_set(e, E_REFUSED, "", "nothing happens in the window");
     return e->code;
 }
 

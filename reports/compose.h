@@ -1,7 +1,8 @@
 /* A report's text: its template, with values and blocks put in (reports/README.md lists both).
  *
  * A value is EXPR [in UNIT] [:FORMAT]. EXPR is a reference (reference.h) or several, joined by
- * " / ", " * ", " - ", " + " from left to right; beside those of reference.h also
+ * " / ", " * ", " - ", " + " from left to right, sums of one unit; UNIT is one of what EXPR is a
+ * value of (units.h). Beside those of reference.h there are
  *
  *   witness NAME.WORD, witness NAME/RUN_ID.WORD
  *   explain NAME.WORD, explain NAME/TERM.WORD
@@ -12,6 +13,8 @@
  * is given: as printed), "printed ID [:,]" the same as the document prints it.
  *
  * "EXPR [in UNIT] < NUMBER ? WORDS : WORDS" puts the words that are true; they hold no digit.
+ *
+ * A template that places no banner gets it below its title.
  *
  * The text is Markdown; where its numbers come from stands in marks (marks.h), which become what a
  * page shows on hover, and pictures. */

@@ -10,26 +10,40 @@
 
 /* ---- operands ---- */
 
-static err_code no_word(const char *what, const char *word, err *e) {
-    return err_set(e, E_SCHEMA, "", "found \"%s\", which is no value of %s", word, what);
-}
+enum { WORDS_MAX = 16 };
 
 typedef struct word_value {
     const char *word;
-    ref_value value;
+    struct {
+        double v;
+        prov prov;
+    } value;
 } word_value;
 
-static bool pick(const word_value *words, size_t n, const char *word, ref_value *out) {
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(words[i].word, word) == 0) {
-            *out = words[i].value;
-            return true;
-        }
-    return false;
-}
-#define PICK(words, word, out) pick((words), sizeof(words) / sizeof *(words), (word), (out))
+/* Who asks for a word of something, and where the answer goes. */
+typedef struct request {
+    const spec *s;
+    const char *word;
+    arena *mem;
+    ref_value *out;
+    err *e;
+} request;
 
-static bool score_word(const score *s, const char *word, ref_value *out) {
+static err_code pick(const request *q, const char *what, const word_value *words, size_t n) {
+    const char *names[WORDS_MAX];
+    for (size_t i = 0; i < n && i < WORDS_MAX; i++) {
+        names[i] = words[i].word;
+        if (strcmp(words[i].word, q->word) != 0) continue;
+        *q->out = (ref_value){.v = words[i].value.v, .prov = words[i].value.prov};
+        if (units_of_name(q->word, &q->out->of)) return OK;
+        return err_set(q->e, E_SCHEMA, "", "\"%s\" does not say its unit", q->word);
+    }
+    return err_set(q->e, E_SCHEMA, "", "found \"%s\", which is no value of %s%s", q->word, what,
+                   reference_near(q->mem, q->word, names, n));
+}
+#define PICK(q, what, words) pick((q), (what), (words), sizeof(words) / sizeof *(words))
+
+static err_code score_word(const score *s, const request *q) {
     const word_value words[] = {
         {"runs_n", {(double)s->wall.n, PROV_DERIVED}},
         {"wall_mean_abs_frac", {s->wall.mean_abs_frac, PROV_DERIVED}},
@@ -41,10 +55,10 @@ static bool score_word(const score *s, const char *word, ref_value *out) {
         {"covered_frac", {s->covered_frac, PROV_DERIVED}},
         {"half_width_frac", {s->median_half_width_frac, PROV_DERIVED}},
     };
-    return PICK(words, word, out);
+    return PICK(q, "a score", words);
 }
 
-static bool run_score_word(const score_run *r, const char *word, ref_value *out) {
+static err_code run_score_word(const score_run *r, const request *q) {
     const word_value words[] = {
         {"witnessed_s", {r->seen_wall_s, PROV_WITNESSED}},
         {"projected_s", {r->wall_s, PROV_MODELED}},
@@ -55,10 +69,12 @@ static bool run_score_word(const score_run *r, const char *word, ref_value *out)
         {"witnessed_warm_p50_s", {r->seen_warm_p50_s, PROV_WITNESSED}},
         {"projected_warm_p50_s", {r->warm.p50_s, PROV_MODELED}},
     };
-    return r->seen_wall_s > 0 && PICK(words, word, out);
+    if (r->seen_wall_s > 0) return PICK(q, "a scored run", words);
+    return err_set(q->e, E_SCHEMA, "",
+                   "found a run without a wall-clock, expected one that has it");
 }
 
-static bool audit_word(const audit *a, const char *word, ref_value *out) {
+static err_code audit_word(const audit *a, const request *q) {
     size_t fails = 0;
     for (size_t i = 0; i < a->findings_n; i++) fails += a->findings[i].outcome == AUDIT_FAIL;
     const word_value words[] = {
@@ -67,14 +83,14 @@ static bool audit_word(const audit *a, const char *word, ref_value *out) {
         {"passes_n", {(double)a->passes_n, PROV_DERIVED}},
         {"cannot_tell_n", {(double)(a->findings_n - fails), PROV_DERIVED}},
     };
-    return PICK(words, word, out);
+    return PICK(q, "an audit", words);
 }
 
 static prov end_prov(const waterfall_state *s) {
     return prov_weakest(s->side[SIDE_ARM].prov, s->side[SIDE_BASE].prov);
 }
 
-static bool term_word(const waterfall_term *t, const char *word, ref_value *out) {
+static err_code term_word(const waterfall_term *t, const request *q) {
     prov p = end_prov(&t->after);
     const word_value words[] = {
         {"step_speedup", {t->step_speedup, p}},
@@ -83,39 +99,61 @@ static bool term_word(const waterfall_term *t, const char *word, ref_value *out)
         {"step_baseline_s", {(double)t->step_ns[SIDE_BASE] / 1e9, p}},
         {"after_speedup", {t->after.speedup, p}},
     };
-    return PICK(words, word, out);
+    return PICK(q, "a step", words);
 }
 
-static bool ends_word(const spec_explain *x, const char *word, ref_value *out) {
+static err_code ends_word(const spec_explain *x, const request *q) {
     const waterfall_end *from = &x->links[0]->from, *to = &x->links[x->n - 1]->to;
     const word_value words[] = {
         {"from_speedup", {from->at.speedup, end_prov(&from->at)}},
         {"to_speedup", {to->at.speedup, end_prov(&to->at)}},
     };
-    return PICK(words, word, out);
+    return PICK(q, "an explanation", words);
 }
 
-static err_code explain_value(const spec_explain *x, const char *item, const char *word,
-                              ref_value *out, err *e) {
-    if (!item) return ends_word(x, word, out) ? OK : no_word("an explanation", word, e);
+static const char *near(const request *q, const char *got, const char *const *names, size_t n) {
+    return reference_near(q->mem, got, names, n);
+}
+
+static err_code explain_value(const spec_explain *x, const char *item, const request *q) {
+    if (!item) return ends_word(x, q);
+    const char *names[SPEC_LIST_MAX];
+    size_t n = 0;
     for (size_t i = 0; i < x->n; i++)
         for (size_t k = 0; k < x->links[i]->n; k++) {
             const waterfall_term *t = &x->links[i]->terms[k];
-            if (strcmp(t->name, item) == 0)
-                return term_word(t, word, out) ? OK : no_word("a step", word, e);
+            if (strcmp(t->name, item) == 0) return term_word(t, q);
+            if (n < SPEC_LIST_MAX) names[n++] = t->name;
         }
-    return err_set(e, E_SCHEMA, "", "found step \"%s\", which explanation \"%s\" does not have",
-                   item, x->name);
+    return err_set(q->e, E_SCHEMA, "",
+                   "found step \"%s\", which explanation \"%s\" does not have%s", item, x->name,
+                   near(q, item, names, n));
 }
 
-static err_code witness_value(const spec_witness *w, const char *item, const char *word,
-                              ref_value *out, err *e) {
-    if (!item) return score_word(&w->score, word, out) ? OK : no_word("a score", word, e);
-    for (size_t i = 0; i < w->score.n; i++)
-        if (strcmp(w->score.runs[i].r->run->id, item) == 0)
-            return run_score_word(&w->score.runs[i], word, out) ? OK
-                                                                : no_word("a scored run", word, e);
-    return err_set(e, E_SCHEMA, "", "found run \"%s\", which \"%s\" does not score", item, w->name);
+static err_code witness_value(const spec_witness *w, const char *item, const request *q) {
+    if (!item) return score_word(&w->score, q);
+    const char *names[SPEC_LIST_MAX];
+    size_t n = 0;
+    for (size_t i = 0; i < w->score.n; i++) {
+        const char *id = w->score.runs[i].r->run->id;
+        if (strcmp(id, item) == 0) return run_score_word(&w->score.runs[i], q);
+        if (n < SPEC_LIST_MAX) names[n++] = id;
+    }
+    return err_set(q->e, E_SCHEMA, "", "found run \"%s\", which \"%s\" does not score%s", item,
+                   w->name, near(q, item, names, n));
+}
+
+/* No such name in the list of the report that `ref` speaks of by its first letter. */
+static err_code no_name(const request *q, const char *ref, const char *name) {
+    const char *names[SPEC_LIST_MAX];
+    const spec *s = q->s;
+    size_t n = ref[0] == 'w' ? s->witness_n : ref[0] == 'e' ? s->explains_n : s->claims_n;
+    for (size_t i = 0; i < n; i++)
+        names[i] = ref[0] == 'w'   ? s->witness[i].name
+                   : ref[0] == 'e' ? s->explains[i].name
+                                   : s->claims[i].claim->id;
+    return err_set(q->e, E_SCHEMA, "", "found \"%s\", expected a name that the report lists%s", ref,
+                   near(q, name, names, n));
 }
 
 /* "witness NAME[/ITEM].WORD", "explain ...", "audit ID.WORD": the name ends at the first '/', the
@@ -129,14 +167,14 @@ static err_code named_value(const spec *s, const char *ref, arena *mem, ref_valu
     *word++ = '\0';
     char *item = strchr(name, '/');
     if (item) *item++ = '\0';
+    request q = {.s = s, .word = word, .mem = mem, .out = out, .e = e};
     const spec_witness *w = ref[0] == 'w' ? spec_witness_named(s, name) : NULL;
     const spec_explain *x = ref[0] == 'e' ? spec_explain_named(s, name) : NULL;
-    if (w) return witness_value(w, item, word, out, e);
-    if (x) return explain_value(x, item, word, out, e);
+    if (w) return witness_value(w, item, &q);
+    if (x) return explain_value(x, item, &q);
     for (size_t i = 0; ref[0] == 'a' && i < s->claims_n; i++)
-        if (strcmp(s->claims[i].claim->id, name) == 0)
-            return audit_word(&s->claims[i].audit, word, out) ? OK : no_word("an audit", word, e);
-    return err_set(e, E_SCHEMA, "", "found \"%s\", expected a name that the report lists", ref);
+        if (strcmp(s->claims[i].claim->id, name) == 0) return audit_word(&s->claims[i].audit, &q);
+    return no_name(&q, ref, name);
 }
 
 static err_code operand(const spec *s, const char *ref, arena *mem, ref_value *out, err *e) {
@@ -169,14 +207,8 @@ static err_code evaluate(const spec *s, char *text, arena *mem, ref_value *out, 
         if (operand(s, text, mem, &v, e)) return e->code;
         if (n == 0)
             *out = v;
-        else {
-            out->v = op == '/'   ? out->v / v.v
-                     : op == '*' ? out->v * v.v
-                     : op == '-' ? out->v - v.v
-                                 : out->v + v.v;
-            /* arithmetic is exact, but not a measurement any more */
-            out->prov = prov_weakest(PROV_DERIVED, prov_weakest(out->prov, v.prov));
-        }
+        else if (reference_combine(out, op, &v, mem, e))
+            return e->code;
         if (!next) break;
         op = next;
         text = rest;
@@ -224,8 +256,11 @@ static err_code figure_value(const spec *s, const char *id, const char *format, 
                                                  FIGURE_STATUS_NAMES[f->status])};
         return out->title ? OK : err_set(e, E_LIMIT, "", "does not fit the memory budget");
     }
+    const char **ids = ARENA_ARRAY(mem, const char *, s->figures.n + 1);
+    for (size_t i = 0; ids && i < s->figures.n; i++) ids[i] = s->figures.figures[i].id;
     return err_set(e, E_SCHEMA, "",
-                   "found figure \"%s\", which the report's document does not have", id);
+                   "found figure \"%s\", which the report's document does not have%s", id,
+                   ids ? reference_near(mem, id, ids, s->figures.n) : "");
 }
 
 /* ---- words that depend on a value ---- */
@@ -263,9 +298,8 @@ static err_code value_of(const spec *s, char *text, arena *mem, ref_value *out, 
     char *in = strstr(text, " in ");
     const char *unit_name = in ? in + strlen(" in ") : "";
     if (in) *in = '\0';
-    if (evaluate(s, text, mem, out, e) || reference_in_unit(unit_name, &out->v)) return e->code;
-    return err_set(e, E_SCHEMA, "", "found unit \"%s\", expected one that ratecast knows",
-                   unit_name);
+    if (evaluate(s, text, mem, out, e) || reference_in_unit(out, unit_name, mem, e)) return e->code;
+    return OK;
 }
 
 err_code expression_get(const spec *s, const char *field, arena *mem, expressed *out, err *e) {

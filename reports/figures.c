@@ -24,24 +24,28 @@ typedef struct reader {
 
 /* ---- where values come from ---- */
 
-static double reference(reader *r, jr at, const char *ref) {
+/* What the inner error says, at the entry. */
+static void fail_at(jr at, const err *inner) {
+    if (inner->where[0]) /* a scenario's own error has its own place */
+        *at.doc->e = *inner;
+    else
+        jr_fail(at, inner->code, "%s", inner->what);
+}
+
+static ref_value reference(reader *r, jr at, const char *ref) {
     ref_value v = {0};
     err inner = {0};
-    if (reference_get(&r->base, ref, &v, &inner)) {
-        if (inner.where[0]) /* a scenario's own error has its own place */
-            *at.doc->e = inner;
-        else
-            jr_fail(at, inner.code, "%s", inner.what);
-    }
-    return v.v;
+    if (reference_get(&r->base, ref, &v, &inner)) fail_at(at, &inner);
+    return v;
 }
 
 /* A reference, or ["/" or "-" or "*", a, b]. Numbers are not allowed: nothing printed can slip into
  * a computation. */
-static double evaluate(reader *r, jr at) {
-    if (!jr_ok(at)) return 0;
+static ref_value evaluate(reader *r, jr at) {
+    if (!jr_ok(at)) return (ref_value){0};
     if (cJSON_IsString(at.node)) return reference(r, at, at.node->valuestring);
-    double v[2] = {0, 0};
+    ref_value v[2] = {0};
+    err inner = {0};
     char op = 0;
     if (cJSON_IsArray(at.node) && jr_len(at) == 3)
         for (jr x = {0}; jr_each(at, &x);) {
@@ -52,22 +56,22 @@ static double evaluate(reader *r, jr at) {
             else
                 v[x.index - 1] = evaluate(r, x);
         }
-    if (!jr_ok(at)) return 0;
-    if (op == '/' && v[1] != 0) return v[0] / v[1];
-    if (op == '-') return v[0] - v[1];
-    if (op == '*') return v[0] * v[1];
-    jr_fail(at, E_SCHEMA,
-            "expected a reference or [\"/\", a, b], [\"-\", a, b], [\"*\", a, b] with b not 0");
-    return 0;
+    if (!jr_ok(at)) return v[0];
+    if (op != '*' && op != '-' && (op != '/' || v[1].v == 0))
+        jr_fail(at, E_SCHEMA,
+                "expected a reference or [\"/\", a, b], [\"-\", a, b], [\"*\", a, b] with b not 0");
+    else if (reference_combine(&v[0], op, &v[1], r->base.mem, &inner))
+        fail_at(at, &inner);
+    return v[0];
 }
 
 /* ---- comparing ---- */
 
-static double in_unit(jr o, const char *unit, double v) {
-    if (reference_in_unit(unit, &v)) return v;
-    jr_fail(jr_get(o, "unit"), E_SCHEMA, "found unit \"%s\", expected one that ratecast knows",
-            unit);
-    return 0;
+static double in_unit(reader *r, jr o, const char *unit, ref_value v) {
+    err inner = {0};
+    if (jr_ok(o) && reference_in_unit(&v, unit, r->base.mem, &inner))
+        fail_at(jr_get(o, "unit"), &inner);
+    return v.v;
 }
 
 static int decimals(const char *printed) {
@@ -99,7 +103,7 @@ static void read_figure(reader *r, jr o, figure *f) {
     if (given && (refuted || jr_present(jr_get(o, "value"))))
         jr_fail(o, E_SCHEMA, "a given figure has no value and no \"does_not_follow\"");
     if (given || !jr_ok(o)) return;
-    f->value = in_unit(o, f->unit, evaluate(r, jr_need(o, "value")));
+    f->value = in_unit(r, o, f->unit, evaluate(r, jr_need(o, "value")));
     if (jr_ok(o) && !isfinite(f->value))
         jr_fail(jr_get(o, "value"), E_RANGE, "is not finite, expected a number");
     if (!jr_ok(o)) return;

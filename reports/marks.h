@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef enum mark_kind { MARK_NUMBER, MARK_PICTURE } mark_kind;
@@ -13,6 +14,7 @@ typedef struct mark {
     mark_kind kind;
     const char *title;   /* number: provenance and reference; picture: what it shows */
     const char *picture; /* name of the file without its ending */
+    bool all_arms;       /* a picture of arms of which none can be taken away on the page */
 } mark;
 
 /* Mark `index` around `text` (a number) or in its own paragraph (a picture, `text` unused). */

@@ -157,6 +157,11 @@ static const struct {
     {"turn_constants_s", get_turn_constants, FROM_TIME},
 };
 enum { METRICS_N = sizeof METRICS / sizeof *METRICS };
+_Static_assert((int)METRICS_N <= (int)METRICS_MAX, "who lists the names has room for so many");
+
+const char *metric_name(size_t i) {
+    return i < METRICS_N ? METRICS[i].name : NULL;
+}
 
 bool metric_get(const projection *p, const arm_result *r, const char *name, double *out) {
     for (size_t i = 0; i < METRICS_N; i++)

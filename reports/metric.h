@@ -7,6 +7,10 @@
 
 #include <stdbool.h>
 
+enum { METRICS_MAX = 64 };
+
+/* The i-th metric's name, NULL past the last. */
+const char *metric_name(size_t i);
 /* false: no such metric, or it means nothing for this arm (no budget, no claimed TTFT, an empty
  * population). */
 bool metric_get(const projection *p, const arm_result *r, const char *name, double *out);

@@ -79,7 +79,8 @@ static void add_svg(buf *out, const char *svg, size_t index, const char *title) 
 }
 
 static void add_figure(buf *out, const mark *m, const char *svg, size_t index) {
-    buf_add(out, "<figure>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"");
+    buf_addf(out, "<figure%s>\n", m->all_arms ? " class=\"all-arms\"" : "");
+    buf_add(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"");
     buf_addf(out, "picture %s\">\n", m->picture);
     if (svg)
         add_svg(out, svg, index, m->title);

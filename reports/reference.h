@@ -12,6 +12,7 @@
 #ifndef RATECAST_REFERENCE_H
 #define RATECAST_REFERENCE_H
 
+#include "units.h"
 #include "runs.h"
 
 #include "base/prov.h"
@@ -36,6 +37,7 @@ typedef struct reference_base {
 typedef struct ref_value {
     double v;
     prov prov;
+    units of;
 } ref_value;
 
 /* The run of that name, projected; NULL: E_SCHEMA, none is called so, or what loading or projecting
@@ -44,7 +46,14 @@ const named_run *reference_run(reference_base *b, const char *name, err *e);
 /* E_SCHEMA: no such value, in words for whoever wrote the reference (the place is left empty). */
 MUST_USE err_code reference_get(reference_base *b, const char *ref, ref_value *out, err *e);
 
-/* A value in SI as a number of `unit`: "%", "ms", "min", "MiB", ...; false: no such unit. */
-bool reference_in_unit(const char *unit, double *v);
+/* *a becomes *a `op` b: '/', '*', '-' or '+'. Sums and differences are of one dimension (E_SCHEMA).
+ */
+MUST_USE err_code reference_combine(ref_value *a, char op, const ref_value *b, arena *mem, err *e);
+/* A value in SI becomes a number of `unit`: "%", "ms", "min", "MiB", ... E_SCHEMA: no such unit, or
+ * one of another dimension. */
+MUST_USE err_code reference_in_unit(ref_value *v, const char *unit, arena *mem, err *e);
+
+/* ", nearest is \"wall_s\"", or "" when none of the names is near; for the end of a message. */
+const char *reference_near(arena *mem, const char *got, const char *const *names, size_t n);
 
 #endif

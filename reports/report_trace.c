@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char *const BANNER =
     "PROJECTION] replayed by a simulator; no part of this session ran on silicon";
@@ -161,4 +162,10 @@ void report_timeline_tsv(const trace *t, buf *out) {
                 for (size_t i = 0; i < n; i++) add_row(t, a, k, h, &own[i], out);
             }
     }
+}
+
+bool report_timeline_has_rows(const buf *tsv) {
+    const char *end = strchr(tsv->s, '\n');
+    end = end ? strchr(end + 1, '\n') : NULL;
+    return end && end[1];
 }

@@ -1,11 +1,9 @@
 #include "template.h"
 
-#include "reference.h"
-
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 typedef struct reader {
     const file_bytes *f;
@@ -74,20 +72,109 @@ static err_code check_text(reader *r, const char *from, const char *to) {
     return OK;
 }
 
-/* "1.86x", "393.8 s", "97 %", "4,096" are numbers; "5x200", "Qwen3.8", "#2723", "20k" are names. */
-static bool bare_number(const char *text) {
-    static const char SIGNS[] = "+-~<>=≥≤±≈−", BLANKS[] = " \t\u00A0\u202F";
-    const char *s = text;
-    double v = 1;
-    bool digits = false;
-    /* bytes of these, which will do */
-    while (*s && template_digit(s) == 0 && (strchr(SIGNS, *s) || strchr(BLANKS, *s))) s++;
-    for (size_t n; (n = template_digit(s)) > 0 || (digits && *s && strchr(".,", *s)); digits = true)
-        s += n > 0 ? n : 1;
-    if (!digits) return false;
-    while (*s && strchr(BLANKS, *s)) s++;
-    if (strcmp(s, "×") == 0 || strcmp(s, "tokens") == 0) return true;
-    return reference_in_unit(s, &v);
+/* ---- names in {{lit:}} ---- */
+
+static bool is_letter(unsigned long c) {
+    unsigned long small = c | 0x20;
+    return (small >= 'a' && small <= 'z') || (c >= 0xC0 && c <= 0x52F && c != 0xD7 && c != 0xF7);
+}
+
+/* A word is cut at blanks: its bytes, and where its first digit stands (NULL: it has none). */
+typedef struct lit_word {
+    const char *s;
+    size_t n;
+    const char *digit;
+} lit_word;
+
+static size_t blank_bytes(const char *s) {
+    static const char *const BLANKS[] = {" ",      "\t",     "\u00A0", "\u2007",
+                                         "\u2009", "\u202F", "\u3000", "\r"};
+    for (size_t i = 0; i < sizeof BLANKS / sizeof *BLANKS; i++)
+        if (strncmp(s, BLANKS[i], strlen(BLANKS[i])) == 0) return strlen(BLANKS[i]);
+    return 0;
+}
+
+static bool next_lit_word(const char **from, lit_word *out) {
+    const char *s = *from;
+    for (size_t n; (n = blank_bytes(s)) > 0;) s += n;
+    *out = (lit_word){.s = s};
+    for (; *s && blank_bytes(s) == 0; s++)
+        if (!out->digit && template_digit(s) > 0) out->digit = s;
+    out->n = (size_t)(s - out->s);
+    *from = s;
+    return out->n > 0;
+}
+
+/* Bytes of `s` that spell `shape`: 9 stands for one digit or more, x also for the sign of times. */
+static size_t spells(const char *s, const char *shape) {
+    static const char TIMES[] = "×";
+    const char *at = s;
+    for (; *shape; shape++) {
+        size_t n = *shape == '9' ? strspn(at, "0123456789")
+                   : *shape == 'x' && strncmp(at, TIMES, strlen(TIMES)) == 0 ? strlen(TIMES)
+                                                                             : *at == *shape;
+        if (n == 0) return 0;
+        at += n;
+    }
+    return (size_t)(at - s);
+}
+
+/* "5×200", "2026-11-30", "10.1145/x": numbers that are names by their shape. */
+static bool is_shaped(const lit_word *w) {
+    static const char *const SHAPES[] = {"9x9", "9x9x9", "9-9-9"};
+    for (size_t i = 0; i < sizeof SHAPES / sizeof *SHAPES; i++)
+        if (spells(w->s, SHAPES[i]) == w->n) return true;
+    return strncmp(w->s, "10.", 3) == 0 && strspn(w->s + 3, "0123456789") >= 4 &&
+           spells(w->s, "9.9/") > 0;
+}
+
+/* "7B", "1.5B", "20k": a size that a model or a prompt is called by. */
+static bool is_size(const lit_word *w) {
+    size_t n = spells(w->s, "9.9");
+    if (n == 0) n = spells(w->s, "9");
+    return n > 0 && n + 1 == w->n && strchr("kKMBTb", w->s[n]);
+}
+
+/* "H200", "Q4_K_M", "#2723", "O(L²)", "e5-2690": a letter or # stands before the first digit, and
+ * nothing that a value follows (K=4, ~x3). What ends with × or % is an amount. */
+static bool is_named(const lit_word *w) {
+    const char *end = w->s + w->n;
+    bool letter = false;
+    size_t n;
+    for (const char *s = w->s; s < end; s += n) {
+        unsigned long c = code_point(s, &n);
+        if (template_digit(s) > 0) continue;
+        if (c == '%' || c == 0x2030 || c == 0xD7) return false;
+        if (s > w->digit) continue;
+        letter = letter || is_letter(c) || c == '#';
+        if (!is_letter(c) && !strchr("#._-+/()[]'\"`*@&", (int)(c < 0x80 ? c : '='))) return false;
+    }
+    return letter;
+}
+
+/* "fig. 3", "section 4.2": what a number at the end counts. */
+static bool is_label(const lit_word *w) {
+    static const char *const LABELS[] = {"fig.",    "figure",   "table",   "section",
+                                         "chapter", "appendix", "version", "page"};
+    for (size_t i = 0; i < sizeof LABELS / sizeof *LABELS; i++)
+        if (strlen(LABELS[i]) == w->n && strncasecmp(LABELS[i], w->s, w->n) == 0) return true;
+    return false;
+}
+
+/* The first word of `text` that holds a digit and is no name; false: there is none. */
+static bool number_in(const char *text, lit_word *w) {
+    lit_word before = {0}, after;
+    for (; next_lit_word(&text, w); before = *w) {
+        const char *rest = text;
+        if (!w->digit || is_named(w) || is_shaped(w)) continue;
+        bool more = next_lit_word(&rest, &after);
+        bool unit = more && after.s[0] >= 'a' && after.s[0] <= 'z';
+        bool plain = strspn(w->s, "0123456789.") == w->n;
+        if (is_size(w) && !unit) continue; /* not "20k tokens" */
+        if (plain && !more && before.n > 0 && is_label(&before)) continue;
+        return true;
+    }
+    return false;
 }
 
 static const piece *no_room(const reader *r) {
@@ -135,10 +222,14 @@ static err_code add_field(reader *r, const char *from, const char *to) {
     if (*from == '#' || *from == '/') return add_section(r, *from == '#', from + 1, to);
     bool literal = strncmp(from, "lit:", 4) == 0;
     const piece *p = add(r, literal ? PIECE_LITERAL : PIECE_FIELD, from + (literal ? 4 : 0), to);
-    if (literal && p && (!p->text[0] || bare_number(p->text)))
+    lit_word w;
+    if (literal && p && !p->text[0])
+        return err_set(r->e, E_SYNTAX, p->where, "found {{lit:}}, expected a name");
+    if (literal && p && number_in(p->text, &w))
         return err_set(r->e, E_SYNTAX, p->where,
-                       "found {{lit:%s}}, expected a name: a number is given by reference",
-                       p->text);
+                       "found \"%.*s\" in {{lit:%.80s}}, expected a name (H200, #2723, 5×200, 7B): "
+                       "a number is given by reference",
+                       (int)(w.n < 80 ? w.n : 80), w.s, p->text);
     return r->e->code;
 }
 

@@ -6,8 +6,17 @@
  *                          explain, plots, figures likewise); not nested
  *   {{anything else}}      a value or a block (compose.h)
  *
- * A digit anywhere else is an error: a number that is typed by hand is one that goes stale. A bare
- * number inside {{lit:}} ("1.86x", "393.8 s") is an error for the same reason. */
+ * A digit anywhere else is an error: a number that is typed by hand is one that goes stale. For the
+ * same reason every word of {{lit:}} that holds a digit has to be a name:
+ *
+ *   H200  Q4_K_M  #2723  O(L²)   a letter or # before the first digit, no = : ~ < > before it and
+ *                                no % or × in it
+ *   5×200  2026-11-30  10.1145/x grids, dates, DOIs
+ *   7B  1.5B  20k                sizes, unless a word in small letters follows (20k tokens)
+ *   fig. 3                       a number at the end behind fig., figure, table, section, chapter,
+ *                                appendix, version or page
+ *
+ * All others are numbers: "1.86x", "393.8 s", "takes 42.75 seconds", "3 watts", "K=4". */
 #ifndef RATECAST_TEMPLATE_H
 #define RATECAST_TEMPLATE_H
 

@@ -78,12 +78,6 @@ err_code trace_files_check(const opts *o, bool sweep, span_window *w, err *e) {
 }
 
 /* The table has two lines of heading. */
-static bool has_rows(const buf *table) {
-    const char *end = strchr(table->s, '\n');
-    end = end ? strchr(end + 1, '\n') : NULL;
-    return end && end[1];
-}
-
 err_code trace_files_compose(const opts *o, const projection *p, span_window w, arena *mem,
                              trace_texts *out, err *e) {
     bool events = opts_has(o, "trace-events"), tsv = opts_has(o, "timeline-tsv");
@@ -106,7 +100,7 @@ err_code trace_files_compose(const opts *o, const projection *p, span_window w, 
         buf_done(&table);
     }
     trace_done(&t);
-    if (!e->code && !has_rows(&out->plotted))
+    if (!e->code && !report_timeline_has_rows(&out->plotted))
         return err_set(e, E_REFUSED, "--timeline-plot", "nothing happens in the window");
     return e->code;
 }

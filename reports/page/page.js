@@ -1,5 +1,6 @@
 "use strict";
-// Sorting by a click on a column's head, and hiding arms; without this script the page is complete.
+// Sorting by a click on a column's head, hints where a box scrolls, and hiding arms; without this script the page is
+// complete.
 (function () {
     const cell = (row, i) => (row.cells[i] ? row.cells[i].textContent.trim() : "");
     // Within a column of times or sizes units may differ: all in s, all in MiB.
@@ -47,6 +48,18 @@
         });
     });
 
+    // To which side of a box there is more: the style shows it.
+    const boxesThatScroll = Array.from(document.querySelectorAll(".scroll"));
+    function hint(box) {
+        box.classList.toggle("more-left", box.scrollLeft > 1);
+        box.classList.toggle("more-right", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
+    }
+    const hints = () => boxesThatScroll.forEach(hint);
+    boxesThatScroll.forEach((box) => box.addEventListener("scroll", () => hint(box), { passive: true }));
+    window.addEventListener("resize", hints);
+    window.addEventListener("load", hints);
+    hints();
+
     const arms = document.getElementById("arms");
     const boxes = arms ? Array.from(arms.querySelectorAll("input")) : [];
     if (boxes.length < 2) return;
@@ -69,6 +82,13 @@
         }));
     }
     const drawn = Array.from(document.querySelectorAll("figure svg")).flatMap(curves).filter((c) => c.of.length);
+    // Panels, bars and sums of arms cannot be taken away one by one: their caption says so while an arm is off.
+    const whole = Array.from(document.querySelectorAll("figure.all-arms figcaption")).map((caption) => {
+        const note = document.createElement("span");
+        note.className = "shows-all";
+        note.textContent = " This picture shows all arms, also those that are not ticked.";
+        return { caption, note };
+    });
     // An arm is also a column of a head-to-head, a row of a table with a column "arm", or a row that begins with "ARM: ".
     function show() {
         const off = new Set(boxes.filter((b) => !b.checked).map((b) => b.value));
@@ -86,6 +106,8 @@
             });
         });
         drawn.forEach((c) => hide(c.g, c.of.every((a) => off.has(a))));
+        whole.forEach((w) => (off.size ? w.caption.append(w.note) : w.note.remove()));
+        hints();
     }
     boxes.forEach((b) => b.addEventListener("change", show));
     show();

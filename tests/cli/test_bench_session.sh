@@ -197,10 +197,11 @@ while read -r _ command; do
     bench "$@" --dry-run
     is "report: $7: dry run" test $code -eq 0
     is "report: the projected tokens" python3 -c '
-import json, re
-arms = json.load(open("fleet.json"))["arms"]
+import json, re, sys
+name = sys.argv[sys.argv.index("--arm-name") + 1]
+arm = next(a for a in json.load(open("fleet.json"))["arms"] if a["name"] == name)
 first, last, presented = map(int, re.search(r"prompts of (\d+) to (\d+) tokens, (\d+) in all", open("out").read()).groups())
-assert first == 2048 and {a["tokens"]["presented"] for a in arms} == {presented}, (first, presented)'
+assert first == 2048 and arm["tokens"]["presented"] == presented, (name, first, presented)' "$@"
 done <commands
 
 # ---- what is refused before anything is sent ----

@@ -208,6 +208,28 @@ run report spec/report.json -o spec/elsewhere
 is "-o: the same bytes" cmp spec/elsewhere/index.html spec/index.html
 rm -r spec/elsewhere
 
+# ---- what the numbers are stands in every report ----
+
+banner_of() { # NAME TEMPLATE LINE: as printf reads it; the line that the banner is
+    mkdir -p banner
+    base "$RUNS, $TEMPLATE" >banner/report.json
+    # shellcheck disable=SC2059 # a template is a format here
+    printf "$2" >banner/template.md
+    run report banner/report.json
+    ok "banner, $1"
+    is "banner, $1: once" test "$(grep -c 'PROJECTION\]\*\* .*replayed by a simulator' banner/report.md)" -eq 1
+    is "banner, $1: line $3" sh -c "sed -n $3p banner/report.md | grep -q '^> \*\*\[ASSUMED PROJECTION\]'"
+    is "banner, $1: on the page" test "$(grep -c 'ASSUMED PROJECTION.*replayed by a simulator' banner/index.html)" -eq 1
+}
+banner_of "not placed" '# x\n\n{{lit:a}} {{h/fak-native.wall_s:.1}} s\n' 3
+is "banner, not placed: the text below" grep -q '^a [0-9.]* s$' banner/report.md
+banner_of "an empty template" '' 1
+banner_of "no heading" 'some text\n' 1
+banner_of "a heading alone" '# x' 3
+banner_of "text right below the heading" '# x\ny\n' 3
+banner_of "in a list that is left out" '# x\n{{#claims}}{{banner}}{{/claims}}\ny\n' 3
+banner_of "placed below" '# x\n\ny\n\n{{banner}}\n' 5
+
 # ---- what fails leaves everything as it was ----
 
 same() { # NAME CODE TEXT...
@@ -227,6 +249,23 @@ same "a digit" 2 'spec/template.md:2:3' 'digit "5"'
 printf '{{h/fak-native.wall}}' >spec/template.md
 run report spec/report.json
 same "a metric" 2 'spec/template.md:1:3' 'metric "wall"'
+wrong() { # NAME LINE TEXT...: a template of a line, refused at its column
+    what=$1
+    printf '%s\n' "$2" >spec/template.md
+    shift 2
+    run report spec/report.json
+    same "$what" 2 "$@"
+}
+wrong "seconds in bytes" '{{h/fak-native.wall_s in GB:.9}}' spec/template.md:1:3 '"GB" of a value that is s, expected s, ms, min, h'
+wrong "seconds in %" 'a {{h/fak-native.wall_s in %:.1}}' spec/template.md:1:5 'expected s, ms, min, h'
+wrong "bytes and seconds" '{{h/fak-native.peak_bytes + h/fak-native.wall_s:.1}}' spec/template.md:1:3 'found bytes + s'
+wrong "a number by hand" '{{lit:takes 42.75 seconds}}' spec/template.md:1:7 '"42.75"'
+wrong "a slip in a metric" '{{h/fak-native.wal_s:.1}}' spec/template.md:1:3 'nearest is "wall_s"'
+wrong "a slip in an arm" '{{h/fak-nativ.wall_s:.1}}' spec/template.md:1:3 'nearest is "fak-native"'
+wrong "a slip in a block" '{{tabel h}}' spec/template.md:1:3 'nearest is "table"'
+wrong "a slip in a block's run" '{{table an}}' spec/template.md:1:3 'nearest is "ab"'
+wrong "a slip in a plot" '{{plot wal}}' spec/template.md:1:3 'nearest is "wall"'
+wrong "a slip in a unit" '{{h/fak-native.wall_s in minutes:.1}}' spec/template.md:1:3 '"minutes"' 'min'
 printf 'a {{plot p}}' >spec/template.md
 run report spec/report.json
 same "a plot" 2 'spec/template.md:1:5' '"p"'
@@ -260,6 +299,10 @@ base "$RUNS, $TEMPLATE, \"plots\": [{\"name\": \"wall\", \"kind\": \"stack\", \"
     >spec/report.json
 run report spec/report.json
 same "a sweep in a stack" 2 'spec/report.json, plot b' '"ab" is a sweep'
+base "$RUNS, $TEMPLATE, \"plots\": [{\"name\": \"b\", \"kind\": \"timeline\", \"of\": \"h\", \"from_s\": 100000, \"to_s\": 200000}]" \
+    >spec/report.json
+run report spec/report.json
+same "a timeline after the end" 2 'spec/report.json, plot b' 'nothing happens in the window'
 mv spec/report.md kept.md
 mkdir spec/report.md
 run report spec/report.json -o spec

@@ -3,6 +3,7 @@
 #include "support.h"
 
 #include "expression.h"
+#include "metric.h"
 
 #include <criterion/parameterized.h>
 #include <math.h>
@@ -91,12 +92,25 @@ static const value VALUES[] = {
     {FAK " weights_bytes in GiB:.2", "15.93", "WITNESSED: " FAK " weights_bytes in GiB"},
     {FAK " kv_bytes_per_tok:,", "65,536", "ASSUMED: " FAK " kv_bytes_per_tok"},
     {FAK " mem_bw_bytes_s in GB/s", "150", "ROOFLINE: " FAK " mem_bw_bytes_s in GB/s"},
+    /* units combine: 128 tokens for each of 20 turns, 17,106,775,008 bytes at 150 GB/s, 65,536
+     * bytes for each of 4,096 tokens, and a tenth of a second */
+    {"h.turn_delta_in_tok * h.H in tok:,", "2,560", "ASSUMED: h.turn_delta_in_tok * h.H in tok"},
+    {FAK " weights_bytes / " FAK " mem_bw_bytes_s in ms:.2", "114.05",
+     "ROOFLINE: " FAK " weights_bytes / " FAK " mem_bw_bytes_s in ms"},
+    {FAK " kv_bytes_per_tok * h.P in MiB", "256", "ASSUMED: " FAK " kv_bytes_per_tok * h.P in MiB"},
+    {FAK " kv_bytes_per_tok in KiB/tok", "64", "ASSUMED: " FAK " kv_bytes_per_tok in KiB/tok"},
+    {"h.K / h.K / " FAK " decode 1 in ms/tok:.2", "131.41",
+     "ASSUMED: h.K / h.K / " FAK " decode 1 in ms/tok"},
+    {"h.P / witness m/r.1-a.witnessed_s in tok/s:.3", "37.236",
+     "ASSUMED: h.P / witness m/r.1-a.witnessed_s in tok/s"},
+    {"h.P / witness m/r.1-a.witnessed_s + " FAK " decode 1 in tok/s:.2", "44.85",
+     "ASSUMED: h.P / witness m/r.1-a.witnessed_s + " FAK " decode 1 in tok/s"},
     /* operators from left to right; 7.61 / 7.38 = 1.0312 */
     {"h.K + h.H * h.K", "96", "ASSUMED: h.K + h.H * h.K"},
     {"h.H - h.K / h.K", "4", "ASSUMED: h.H - h.K / h.K"},
     {"h.H / h.K / h.K:.2", "1.25", "ASSUMED: h.H / h.K / h.K"},
     {"h.K - h.H", "-16", "ASSUMED: h.K - h.H"},
-    {"h.K - h.P:,", "-4,092", "ASSUMED: h.K - h.P"},
+    {"h.turn_out_tok - h.P:,", "-4,032", "ASSUMED: h.turn_out_tok - h.P"},
     {"h.K - h.K:.2", "0.00", "ASSUMED: h.K - h.K"},
     {"h.K / h.H in %", "20", "ASSUMED: h.K / h.H in %"},
     {"h.K / h.H in %:.1", "20.0", "ASSUMED: h.K / h.H in %"},
@@ -168,7 +182,18 @@ ParameterizedTest(const size_t *index, expression, values) {
     cr_expect_str_eq(x.title, v->title, "%s: %s", v->field, x.title);
 }
 
-/* Weakest first is last: a mixture of all kinds is as its weakest, in any order. */
+static void expect_weakest(const char *left, const char *right, char op, size_t weakest) {
+    const char *field = arena_printf(support_arena(), "%s %c %s:.1", left, op, right);
+    expressed x;
+    err e = {0};
+    cr_assert_eq(expression_get(report(), field, support_arena(), &x, &e), OK, "%s: %s", field,
+                 e.what);
+    cr_expect_eq(strncmp(x.title, PROV_UPPER[weakest], strlen(PROV_UPPER[weakest])), 0, "%s: %s",
+                 field, x.title);
+}
+
+/* Weakest first is last: a mixture of all kinds is as its weakest, in any order. Sums are of one
+ * unit, here tok/s. */
 Test(expression, a_mixture_is_as_its_weakest) {
     static const char *const BY_CLASS[] = {
         FAK " decode 1",                    /* WITNESSED */
@@ -178,20 +203,23 @@ Test(expression, a_mixture_is_as_its_weakest) {
         "h.K",                              /* ASSUMED */
         "pub/llama.cpp.claimed_ttft_p50_s", /* CLAIM */
     };
-    arena *mem = support_arena();
+    static const char *const RATES[] = {
+        FAK " decode 1",
+        FAK " decode 1 + " FAK " decode 1",
+        "one/cache-on.effective_tok_s",
+        "h/fak-native.bandwidth_ceiling_tok_s",
+        "h/fak-native.effective_tok_s",
+        "pub/llama.cpp.effective_tok_s",
+    };
     for (size_t i = 0; i <= PROV_CLAIM; i++)
-        for (size_t k = 0; k <= PROV_CLAIM; k++)
-            for (const char *op = "+-*/"; *op; op++) {
-                size_t weakest = i > k ? i : k;
-                if (weakest < PROV_DERIVED) weakest = PROV_DERIVED;
-                const char *field = arena_printf(mem, "%s %c %s:.1", BY_CLASS[i], *op, BY_CLASS[k]);
-                expressed x;
-                err e = {0};
-                cr_assert_eq(expression_get(report(), field, mem, &x, &e), OK, "%s: %s", field,
-                             e.what);
-                cr_expect_eq(strncmp(x.title, PROV_UPPER[weakest], strlen(PROV_UPPER[weakest])), 0,
-                             "%s: %s", field, x.title);
-            }
+        for (size_t k = 0; k <= PROV_CLAIM; k++) {
+            size_t weakest = i > k ? i : k;
+            if (weakest < PROV_DERIVED) weakest = PROV_DERIVED;
+            expect_weakest(BY_CLASS[i], BY_CLASS[k], '*', weakest);
+            expect_weakest(BY_CLASS[i], BY_CLASS[k], '/', weakest);
+            expect_weakest(RATES[i], RATES[k], '+', weakest);
+            expect_weakest(RATES[i], RATES[k], '-', weakest);
+        }
 }
 
 /* ---- what does not ---- */
@@ -298,6 +326,53 @@ static const wrong WRONG[] = {
     {"h.K / h.tool_latency_s < 5 ? a : b", E_RANGE, "not finite"},
     {"figure h056 < 5 ? a : b", E_SCHEMA, "figure"},
     {"printed h056 < 5 ? a : b", E_SCHEMA, "figure"},
+    /* a unit of another kind: what it is, and the units that it may be given in */
+    {"h/fak-native.wall_s in GB:.9", E_SCHEMA,
+     "\"GB\" of a value that is s, expected s, ms, min, h"},
+    {"h/fak-native.wall_s in %:.1", E_SCHEMA, "expected s, ms, min, h"},
+    {"h/fak-native.wall_s in x:.1", E_SCHEMA, "expected s, ms, min, h"},
+    {"h/fak-native.wall_s in minutes:.1", E_SCHEMA, "\"minutes\""},
+    {"h/fak-native.peak_bytes in ms:.1", E_SCHEMA, "bytes, KiB, MiB, GiB, GB"},
+    {"h/fak-native.peak_bytes in GB/s:.1", E_SCHEMA, "bytes, KiB, MiB, GiB, GB"},
+    {"h/fak-native.output_tok in tok/s:.1", E_SCHEMA, "expected tok"},
+    {"h/fak-native.effective_tok_s in tok:.1", E_SCHEMA, "expected tok/s"},
+    {"h/fak-native.reused_frac in s:.1", E_SCHEMA, "a plain number, expected x, %, agents"},
+    {"h/fak-native.agents_per_gib in agents/GB:.1", E_SCHEMA, "expected agents/GiB"},
+    {"h/fak-native.agents_per_gib * h/fak-native.peak_bytes in agents:.1", E_SCHEMA, "\"agents\""},
+    {"h.K in ms", E_SCHEMA, "a plain number"},
+    {"h.P in agents", E_SCHEMA, "of a value that is tok"},
+    {"card qwen2.5-7b-instruct-q8_0-m3pro decode 1 in ms:.1", E_SCHEMA, "expected tok/s"},
+    {"witness m.runs_n in min:.1", E_SCHEMA, "a plain number"},
+    {"witness m/r2.witnessed_s in MiB:.1", E_SCHEMA, "expected s, ms, min, h"},
+    {"explain why/card.step_arm_s in %:.1", E_SCHEMA, "expected s, ms, min, h"},
+    {"explain why.to_speedup in s:.1", E_SCHEMA, "a plain number"},
+    {"h.P / h.tool_latency_s in GB:.1", E_RANGE, "not finite"},
+    {"h.P * h.P in tok:.1", E_SCHEMA, "tok^2, expected none"},
+    {"h/fak-native.wall_s / h/fak-native.wall_s in s:.1", E_SCHEMA, "a plain number"},
+    {FAK " mem_bw_bytes_s / " FAK " weights_bytes in tok/s:.2", E_SCHEMA, "1/s, expected none"},
+    {"h/fak-native.wall_s in GB < 5 ? a : b", E_SCHEMA, "expected s, ms, min, h"},
+    /* sums of two kinds */
+    {"h/fak-native.peak_bytes + h/fak-native.wall_s:.1", E_SCHEMA, "found bytes + s"},
+    {"h/fak-native.wall_s - h/fak-native.peak_bytes:.1", E_SCHEMA, "found s - bytes"},
+    {"h.K - h.P:,", E_SCHEMA, "found a plain number - tok"},
+    {"h/fak-native.effective_tok_s + h/fak-native.output_tok:.1", E_SCHEMA, "found tok/s + tok"},
+    {"h/fak-native.agents_per_gib - h/fak-native.agents_per_gb:.1", E_SCHEMA,
+     "found agents/GiB - agents/GB"},
+    {"h.P / h/fak-native.wall_s + h/fak-native.wall_s:.1", E_SCHEMA, "found tok/s + s"},
+    {"h/fak-native.wall_s + h.K < 5 ? a : b", E_SCHEMA, "found s + a plain number"},
+    /* a slip of the keys: the nearest name */
+    {"h/fak-native.wal_s:.1", E_SCHEMA, "nearest is \"wall_s\""},
+    {"h/fak-nativ.wall_s:.1", E_SCHEMA, "nearest is \"fak-native\""},
+    {"oen.K", E_SCHEMA, "nearest is \"one\""},
+    {"h.turn_delta_tok", E_SCHEMA, "nearest is \"turn_delta_in_tok\""},
+    {FAK " weight_bytes", E_SCHEMA, "nearest is \"weights_bytes\""},
+    {"witness m.run_n", E_SCHEMA, "nearest is \"runs_n\""},
+    {"witness m/r.1-b.witnessed_s", E_SCHEMA, "nearest is \"r.1-a\""},
+    {"explain wy.to_speedup", E_SCHEMA, "nearest is \"why\""},
+    {"explain why/crad.step_speedup", E_SCHEMA, "nearest is \"card\""},
+    {"audit head_to_head_4.fails_n", E_SCHEMA, "nearest is \"head_to_head_4k\""},
+    {"audit head_to_head_4k.check_n", E_SCHEMA, "nearest is \"checks_n\""},
+    {"figure h0566", E_SCHEMA, "nearest is \"h056\""},
     /* operators */
     {"h.K /", E_SCHEMA, ""},
     {"h.K / ", E_SCHEMA, "SCENARIO/ARM.METRIC"},
@@ -325,6 +400,35 @@ ParameterizedTest(const size_t *index, expression, refused) {
                  "\"%s\": code %d, %s", w->field, (int)e.code, e.what);
     cr_expect_str_eq(e.where, "", "the caller knows where: %s", e.where);
     cr_expect(strstr(e.what, w->what), "\"%s\": \"%s\" lacks \"%s\"", w->field, e.what, w->what);
+}
+
+/* A metric whose name does not say its unit would add and convert as anything. */
+Test(expression, every_metric_says_its_unit) {
+    static const struct {
+        const char *ending;
+        units_base base;
+    } ENDINGS[] = {{"_s", BASE_TIME}, {"_bytes", BASE_BYTES}, {"_tok", BASE_TOK}};
+    units kv;
+    size_t n = 0, seen[3] = {0};
+    for (; metric_name(n); n++) {
+        units u;
+        const char *name = metric_name(n);
+        cr_assert(units_of_name(name, &u), "%s", name);
+        for (size_t i = 0; i < 3; i++) {
+            size_t all = strlen(name), k = strlen(ENDINGS[i].ending);
+            bool rate = strstr(name, "_tok_s") || strstr(name, "_per_tok");
+            if (rate || all < k || strcmp(name + all - k, ENDINGS[i].ending) != 0) continue;
+            seen[i]++;
+            for (int b = 0; b < BASE_N; b++)
+                cr_expect_eq(u.power[b], b == (int)ENDINGS[i].base, "%s: power %d of base %d", name,
+                             u.power[b], b);
+        }
+    }
+    cr_expect_gt(n, 40);
+    cr_expect(seen[0] > 10 && seen[1] > 4 && seen[2] > 4);
+    cr_assert(units_of_name("kv_bytes_per_tok", &kv));
+    cr_expect(kv.power[BASE_BYTES] == 1 && kv.power[BASE_TOK] == -1 && kv.power[BASE_TIME] == 0);
+    cr_expect_not(units_of_name("wall", &(units){{0}}));
 }
 
 /* ---- hostile lengths ---- */

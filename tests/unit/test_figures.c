@@ -328,6 +328,11 @@ Test(figures, unknown_names_are_refused) {
     refused_value("\"card qwen2.5-7b-instruct-q8_0-m3pro decode\"", E_SCHEMA, "", "decode B");
     refused(HEAD "\"1\", \"unit\": \"furlong\", \"value\": \"h/fak-native.wall_s\"}", E_SCHEMA,
             "list.json#/figures/0/unit", "furlong");
+    /* a unit of another kind, and a difference of two kinds */
+    refused(HEAD "\"1\", \"unit\": \"GB\", \"value\": \"h/fak-native.wall_s\"}", E_SCHEMA,
+            "list.json#/figures/0/unit", "s, ms, min, h");
+    refused_value("[\"-\", \"h/fak-native.peak_bytes\", \"h/fak-native.wall_s\"]", E_SCHEMA, "",
+                  "found bytes - s");
     refused(HEAD "\"1\", \"test\": \"near\", \"value\": \"h/fak-native.wall_s\"}", E_SCHEMA,
             "list.json#/figures/0/test", "near");
     refused(HEAD "\"1\", \"wert\": 1}", E_SCHEMA, "list.json#/figures/0/wert", "wert");
@@ -384,14 +389,15 @@ Test(figures, status_is_decided_at_the_printed_digits) {
     cr_expect_eq(status_of("\"16384\", \"does_not_follow\": \"r\", \"value\": "
                            "\"h/llama.cpp.prefix_tok_computed\""),
                  FIGURE_DIFFERS);
-    /* 4,096 + 256 tokens with one agent: 4.2500 KiB at 1, 2 and 3 decimals */
-    cr_expect_eq(status_of("\"4.2\", \"unit\": \"KiB\", \"value\": \"one/cache-on.computed_tok\""),
-                 FIGURE_SAME);
-    cr_expect_eq(status_of("\"4.25\", \"unit\": \"KiB\", \"value\": \"one/cache-on.computed_tok\""),
-                 FIGURE_SAME);
-    cr_expect_eq(
-        status_of("\"4.251\", \"unit\": \"KiB\", \"value\": \"one/cache-on.computed_tok\""),
-        FIGURE_DIFFERS);
+    /* 57,344 bytes for each of 4,096 tokens are 0.21875 GiB: at 2 decimals, and at 4 a tie, to the
+     * even digit */
+#define KV_OF_PREFIX                                                                               \
+    "\"unit\": \"GiB\", \"value\": [\"*\", \"card qwen2.5-7b-instruct-q8_0-m3pro "                 \
+    "kv_bytes_per_tok\", "                                                                         \
+    "\"one/cache-on.prefix_tok_computed\"]"
+    cr_expect_eq(status_of("\"0.22\", " KV_OF_PREFIX), FIGURE_SAME);
+    cr_expect_eq(status_of("\"0.2188\", " KV_OF_PREFIX), FIGURE_SAME);
+    cr_expect_eq(status_of("\"0.2187\", " KV_OF_PREFIX), FIGURE_DIFFERS);
 }
 
 Test(figures, bounds_are_compared_unrounded) {

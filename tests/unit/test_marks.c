@@ -10,9 +10,9 @@
 #define MIDDLE "\xEE\x80\x81"
 #define CLOSE "\xEE\x80\x82"
 
-static const mark MARKS[] = {{MARK_NUMBER, "MODELED: h/a.wall_s", NULL},
-                             {MARK_PICTURE, "what it shows", "wall"},
-                             {MARK_NUMBER, "CLAIM: x", NULL}};
+static const mark MARKS[] = {{MARK_NUMBER, "MODELED: h/a.wall_s", NULL, false},
+                             {MARK_PICTURE, "what it shows", "wall", false},
+                             {MARK_NUMBER, "CLAIM: x", NULL, false}};
 enum { N = sizeof MARKS / sizeof *MARKS };
 
 static void expect_markdown(const char *text, const char *want) {

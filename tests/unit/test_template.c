@@ -83,6 +83,35 @@ static const wrong WRONG[] = {
     {"{{lit:7.61 tok/s}}", "t.md:1:7", "expected a name"},
     {"{{lit:４}}", "t.md:1:7", "expected a name"},
     {"{{lit:}}", "t.md:1:7", "expected a name"},
+    /* beside words, with units that nobody listed, and as a value of something */
+    {"{{lit:takes 42.75 seconds}}", "t.md:1:7", "\"42.75\""},
+    {"{{lit:takes 12.3 s}}", "t.md:1:7", "\"12.3\""},
+    {"{{lit:about 5x faster}}", "t.md:1:7", "\"5x\""},
+    {"{{lit:3 watts}}", "t.md:1:7", "\"3\""},
+    {"{{lit:3watts}}", "t.md:1:7", "\"3watts\""},
+    {"{{lit:42s}}", "t.md:1:7", "\"42s\""},
+    {"{{lit:1.86× less}}", "t.md:1:7", "\"1.86×\""},
+    {"{{lit:H200 in 42 s}}", "t.md:1:7", "\"42\""},
+    {"{{lit:42 s on H200}}", "t.md:1:7", "\"42\""},
+    {"{{lit:5 times}}", "t.md:1:7", "\"5\""},
+    {"{{lit:twice² 97%}}", "t.md:1:7", "\"97%\""},
+    {"{{lit:gain97%}}", "t.md:1:7", "\"gain97%\""},
+    {"{{lit:by3×}}", "t.md:1:7", "\"by3×\""},
+    {"{{lit:20k tokens}}", "t.md:1:7", "\"20k\""},
+    {"{{lit:2,048-token}}", "t.md:1:7", "\"2,048-token\""},
+    {"{{lit:K=4}}", "t.md:1:7", "\"K=4\""},
+    {"{{lit:wall:42.75}}", "t.md:1:7", "\"wall:42.75\""},
+    {"{{lit:a~42}}", "t.md:1:7", "\"a~42\""},
+    {"{{lit:3:1}}", "t.md:1:7", "\"3:1\""},
+    {"{{lit:3 of a kind}}", "t.md:1:7", "\"3\""},
+    {"{{lit:fig. 3 s}}", "t.md:1:7", "\"3\""},
+    {"{{lit:wall 3}}", "t.md:1:7", "\"3\""},
+    {"{{lit:1.5×2}}", "t.md:1:7", "\"1.5×2\""},
+    {"{{lit:5×}}", "t.md:1:7", "\"5×\""},
+    {"{{lit:10.5/s}}", "t.md:1:7", "\"10.5/s\""},
+    {"{{lit:a\u202F42\u202Fs}}", "t.md:1:7", "\"42\""},
+    {"{{lit:$5}}", "t.md:1:7", "\"$5\""},
+    {"{{lit:−5dB}}", "t.md:1:7", "\"−5dB\""},
     /* braces and sections */
     {"{{}}", "t.md:1:3", "expected a name"},
     {"{{   }}", "t.md:1:6", "expected a name"},
@@ -117,10 +146,11 @@ ParameterizedTest(const size_t *index, template, refused) {
 /* ---- names ---- */
 
 static const char *const NAMES[] = {
-    "5×200",       "Qwen3.8-27B", "#2723",      "20k",        "O(L²)",    "4k",
-    "M3 Pro",      "llama-2-7b",  "K=4",        "2026-11-30", "H200",     "Q4_K_M",
-    "issue #3809", "3 of a kind", "B200 x",     "5x200",      "3:1",      "v1.2.3-rc",
-    "fig. 3",      "10.1145/x",   "e5-2690 v4", "fp8",        "no digit",
+    "5×200",       "Qwen3.8-27B",  "#2723",      "20k",        "O(L²)",    "4k",
+    "M3 Pro",      "llama-2-7b",   "7B",         "2026-11-30", "H200",     "Q4_K_M",
+    "issue #3809", "1.5B",         "B200 x",     "5x200",      "7B Q8_0",  "v1.2.3-rc",
+    "fig. 3",      "10.1145/x",    "e5-2690 v4", "fp8",        "no digit", "llama.cpp b9960",
+    "section 4.2", "M3 Pro, H200", "(#11855)",   "ä2",         "2×3×4",    "a/ttft_p50_s",
 };
 
 ParameterizedTestParameters(template, names) {

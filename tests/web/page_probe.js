@@ -116,3 +116,35 @@ function curves() {
     return all("figure svg g[id*='_plot_']").filter((g) => getComputedStyle(g).display !== "none" && g.querySelector("path[stroke]"))
         .map((g) => ({ id: g.id, colour: g.querySelector("path[stroke]").getAttribute("stroke") }));
 }
+
+// Of each box that scrolls: how far it goes on to either side, and which edges its style fades.
+function edges() {
+    return all(".scroll").map((x) => {
+        const mask = getComputedStyle(x).maskImage;
+        const width = (name) => parseFloat(getComputedStyle(x).getPropertyValue(name));
+        return {
+            left: x.scrollLeft, right: x.scrollWidth - x.clientWidth - x.scrollLeft, table: x.querySelector("table") !== null,
+            fades_left: mask !== "none" && width("--left") > 0, fades_right: mask !== "none" && width("--right") > 0,
+            shade: x.querySelector("table") ? getComputedStyle(x.querySelector("td"), "::after").backgroundImage : "none",
+        };
+    });
+}
+const scrollAll = (to) => all(".scroll").forEach((x) => { x.scrollLeft = to; });
+
+// Of each table that scrolls: the cells of numbers that are whole between the column that stays and the edge.
+function wholeNumbers() {
+    return all(".scroll").filter((x) => x.querySelector("td[align=right]") && x.scrollWidth > x.clientWidth + 1).map((x) => {
+        const edge = x.getBoundingClientRect().right;
+        const rows = all("tbody tr", x).filter((r) => all("td[align=right]", r).length > 0);
+        return {
+            name: x.getAttribute("aria-label"), first: rows[0].cells[0].getBoundingClientRect().width, box: x.clientWidth,
+            rows: rows.length,
+            whole: rows.filter((r) => all("td[align=right]", r).some((c) => c.getBoundingClientRect().right <= edge)).length,
+        };
+    });
+}
+// A row of a part of a pixel is drawn with its line elsewhere in a column that stays than in the others.
+const brokenRows = () => all("tr").filter(shown).filter((r) => Math.abs(r.getBoundingClientRect().height % 1) > 0.001).length;
+const allArmsNotes = () => all("figure").map((f) => ({
+    picture: f.querySelector(".scroll").getAttribute("aria-label"), note: all("figcaption .shows-all", f).filter(shown).map((x) => x.textContent).join(),
+}));

@@ -129,6 +129,51 @@ def check_layout(b, name, width):
         check(name + ": text of pictures at least 8 px", b.js("smallestText()") >= 8, b.js("smallestText()"))
 
 
+def wait_for_scroll(b):
+    """Scroll events come with the next frame."""
+    b.driver.execute_async_script("const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(done));")
+
+
+def check_edges(b, name, width):
+    """An edge fades exactly where there is more; a column that stays shades what is below it."""
+    for to in (0, 40, 1000000):
+        b.js("scrollAll(arguments[0])", to)
+        wait_for_scroll(b)
+        found = b.js("edges()")
+        off = [x for x in found if x["fades_right"] != (x["right"] > 1) or
+               (x["shade"] != "none" if x["table"] else x["fades_left"]) != (x["left"] > 1)]
+        check("%s: edges fade where there is more, at %d" % (name, to), not off, off)
+        if width == NARROW:
+            more = [x for x in found if (x["right"] if to == 0 else x["left"]) > 1]
+            check("%s: tables and pictures among them, at %d" % (name, to), {x["table"] for x in more} == {True, False}, found)
+    b.js("scrollAll(0)")
+    wait_for_scroll(b)
+    check(name + ": rows are whole pixels high", b.js("brokenRows()") == 0, b.js("brokenRows()"))
+    if width == NARROW:
+        cut = [x for x in b.js("wholeNumbers()") if x["first"] > x["box"] / 2]
+        check(name + ": the column that stays leaves room", not cut, cut)
+
+
+def check_whole_numbers(b, name, page):
+    """Of the first table on a phone a number stands whole in each row, beside the words of the row."""
+    b.open(page, NARROW)
+    first = (b.js("wholeNumbers()") or [None])[0]
+    check(name + ": a whole number in each row", first and first["rows"] > 10 and first["whole"] == first["rows"], first)
+
+
+def check_all_arms(b, name, page, pictures):
+    """`pictures`: the kinds that cannot follow the toggles say so, but only while an arm is off."""
+    b.open(page)
+    check(name + ": no note while all arms are shown", not any(x["note"] for x in b.js("allArmsNotes()")), b.js("allArmsNotes()"))
+    box = b.driver.find_element("css selector", "#arms input")
+    box.click()
+    found = {x["picture"].split()[-1]: x["note"] for x in b.js("allArmsNotes()")}
+    check(name + ": pictures that show all arms say so", set(found) == set(pictures) and all(
+        ("all arms" in note) == pictures[p] for p, note in found.items()), found)
+    box.click()
+    check(name + ": no note when it is back", not any(x["note"] for x in b.js("allArmsNotes()")), b.js("allArmsNotes()"))
+
+
 def check_colours(b, name, scheme):
     worst = b.js("contrasts()")
     for kind in ("p", "li", "a", "td", "th", "figcaption", "blockquote p", "pre code", "h2", "#arms label", "#arms span"):
@@ -171,6 +216,7 @@ def check_everywhere(b, name, page, title, pictures):
             check_content(b, at, title, pictures)
             check_structure(b, at)
             check_layout(b, at, width)
+            check_edges(b, at, width)
             check_colours(b, at, scheme)
             check_quiet(b, at, page)
     check_print(b, name + ", printed", page)
@@ -426,6 +472,10 @@ def check_all(b, folder):
     check_arms(b, "sweep", sweep, ["cache-on", "cache-off"], 5)
     check_arms(b, "fleet", fleet, ["C", "B", "A"], 0)
     check_curves_of(b, sweep)
+    check_whole_numbers(b, "audit", audit)
+    check_whole_numbers(b, "fleet", fleet)
+    check_all_arms(b, "audit", audit, {"wall": True, "timeline": True, "waterfall": True})
+    check_all_arms(b, "sweep", sweep, {"sweep": False})
     check_contents(b, audit)
     check_policy(b, audit)
     check_hostile(b, folder)
