@@ -47,5 +47,7 @@ void card_check_fits(const card_view *v);
 void card_check_batches(const card_view *v);
 void card_check_lengths(const card_view *v);
 void card_check_cold_samples(const card_view *v);
+/* card_curves.c */
+void card_check_curves(const card_view *v);
 
 #endif
