@@ -39,7 +39,6 @@ static void read_remarks(jr d) {
     (void)jr_int_or(d, "gpu_cores", 1, 100000, 0);
     (void)jr_pos_or(d, "gpu_clock_MHz", 0);
     (void)jr_pos_or(d, "prefill_mfu_f16", 0);
-    (void)jr_bool_or(d, "unified_memory", false);
 }
 
 static void read_device(jr d, hardware *h) {
@@ -54,6 +53,7 @@ static void read_device(jr d, hardware *h) {
     h->fp16_flop_s = alu > matrix ? alu : matrix;
     h->int8_op_s = spec(d, "int8_TOPS", 1e12);
     h->flop_uncertainty_frac = jr_num_or(d, "flop_uncertainty_frac", 0, 1, 0);
+    h->unified_memory = jr_bool_or(d, "unified_memory", false);
     read_remarks(d);
 }
 
@@ -277,4 +277,15 @@ const hardware *hardware_find(const hardware_catalogue *c, const char *text) {
         best_fit = f;
     }
     return best;
+}
+
+bool hardware_is_cpu(const char *text) {
+    char w[LETTERS_MAX];
+    bool cpu = false, gpu = false;
+    for (const char *at = text, *end = text ? text + strlen(text) : NULL;
+         at && next_word(&at, end, w);) {
+        cpu |= strcmp(w, "cpu") == 0 || strcmp(w, "cpus") == 0;
+        gpu |= strcmp(w, "gpu") == 0 || strcmp(w, "gpus") == 0;
+    }
+    return cpu && !gpu;
 }

@@ -209,7 +209,9 @@ void report_card_text(const card *c, arena *mem, buf *out) {
              c->engine.build ? c->engine.build : "");
     buf_addf(out, "hardware  %s", c->hardware.chip);
     if (c->hardware.mem_bw_bytes_s > 0)
-        buf_addf(out, ", ceiling %.0f GB/s", c->hardware.mem_bw_bytes_s / 1e9);
+        buf_addf(out,
+                 c->hardware.mem_bw_bytes_s < 1e9 ? ", ceiling %.3g GB/s" : ", ceiling %.0f GB/s",
+                 c->hardware.mem_bw_bytes_s / 1e9);
     if (c->hardware.fp16_flop_s > 0)
         buf_addf(out, ", %.4g TFLOP/s", c->hardware.fp16_flop_s / 1e12);
     if (c->weights_bytes && c->hardware.mem_bw_bytes_s > 0)

@@ -199,3 +199,13 @@ Test(hardware, faults_have_their_place) {
     err e = {0};
     cr_assert_eq(hardware_load("/no/such/file", support_arena(), &c, &e), E_IO);
 }
+
+Test(hardware, a_cpu_is_told_from_a_gpu) {
+    cr_expect(hardware_is_cpu("Apple M3 Pro (12-core CPU)"));
+    cr_expect(hardware_is_cpu("fak-cpu"));
+    cr_expect(hardware_is_cpu("2 CPUs"));
+    cr_expect_not(hardware_is_cpu("M3 Max, 14-core CPU, 30-core GPU"));
+    cr_expect_not(hardware_is_cpu("Apple M3 Pro (18-core GPU)"));
+    cr_expect_not(hardware_is_cpu("llama.cpp"), "a word, not letters");
+    cr_expect_not(hardware_is_cpu(NULL));
+}
