@@ -55,7 +55,8 @@ static double arithmetic_ceiling(const card_view *v) {
 
 void card_check_ceilings(card_view *v) {
     const card *c = v->c;
-    v->on_cpu = hardware_is_cpu(c->hardware.chip) || hardware_is_cpu(c->engine.name);
+    v->on_cpu = hardware_is_cpu(c->hardware.chip) || hardware_is_cpu(c->engine.name) ||
+                c->host_threads_n > 0; /* threads that compute */
     v->chip = hardware_find(v->a->chips, c->hardware.chip);
     if (v->on_cpu && v->chip && !v->chip->unified_memory) v->chip = NULL;
     v->bw_bytes_s = c->hardware.mem_bw_bytes_s;

@@ -307,8 +307,10 @@ Test(card_audit, a_cpu_is_not_held_against_the_gpu) {
     const char *text = edited(BASE, "\"mem_bw_bytes_s\": 150e9, \"fp16_flop_s\": 6.36e12, ", "");
     const char *by_engine = edited(text, "\"name\": \"e\"", "\"name\": \"e-cpu\"");
     const char *by_chip = edited(text, "18-core GPU", "12-core CPU");
-    const char *const CPUS[] = {by_engine, by_chip};
-    for (size_t i = 0; i < 2; i++) {
+    const char *by_threads =
+        edited(text, "\"prefill\": [", "\"host\": {\"threads_n\": 6}, \"prefill\": [");
+    const char *const CPUS[] = {by_engine, by_chip, by_threads};
+    for (size_t i = 0; i < 3; i++) {
         audit a = audit_text(CPUS[i]);
         cr_expect_eq(find(&a, "prefill-arithmetic")->outcome, AUDIT_CANNOT_TELL, "case %zu", i);
         cr_expect_not_null(strstr(find(&a, "prefill-arithmetic")->why, "CPU"), "case %zu", i);
