@@ -43,6 +43,12 @@ MUST_USE err_code hardware_parse(const file_bytes *f, arena *mem, hardware_catal
  * that are listed is none of them. NULL: none, or several chips are named. */
 const hardware *hardware_find(const hardware_catalogue *c, const char *text);
 
+/* The same for who wants that chip and not a ceiling: one entry, or a refusal that names those it
+ * may be. What tells entries apart has to be stated, and stated as it is. E_USAGE; `where`: the
+ * option. */
+MUST_USE err_code hardware_pick(const hardware_catalogue *c, const char *text, const char *where,
+                                const hardware **out, err *e);
+
 /* Does the text name a CPU and no GPU ("Apple M3 Pro (12-core CPU)")? The arithmetic of the
  * catalogue is that of GPUs. */
 bool hardware_is_cpu(const char *text);
