@@ -124,7 +124,7 @@ static void say_kv(const card *c) {
     fputs(" would supply them (the shape stands in the model's config.json)\n", stderr);
 }
 
-void card_summary(const import *in, const card *c, arena *mem) {
+card_abilities card_summary(const import *in, const card *c, arena *mem) {
     decode_curve d = {0};
     prefill_curve p = {0};
     err no_decode = {0}, no_prefill = {0};
@@ -145,4 +145,9 @@ void card_summary(const import *in, const card *c, arena *mem) {
         fprintf(stderr, "  the machine has no name: --machine NAME, as sessions for `fit` and "
                         "`validate` name it\n");
     say_commands(in, c, decodes && d.n > 1, prefills, has_depth(c));
+    return (card_abilities){.decode = decodes,
+                            .batches = decodes && d.n > 1,
+                            .prefill = prefills,
+                            .kv = card_kv_bytes_per_tok(c) > 0,
+                            .weights = c->weights_bytes > 0};
 }

@@ -173,7 +173,7 @@ static err_code write_card(const opts *o, const import *in, const import_card_op
         file_bytes f = {.name = opts_get(o, "output"), .s = text.s, .len = text.len};
         if (card_parse(&none, &f, mem, &c, e) == OK &&
             cli_output(o, &text, NULL, o->operands, o->operands_n, e) == OK)
-            card_summary(in, c, mem);
+            (void)card_summary(in, c, mem);
     }
     buf_done(&text);
     return e->code;

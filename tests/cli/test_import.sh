@@ -123,6 +123,21 @@ run import gb.md -o gb.json --model-name m --chip C
 is "GB may be either: not taken" sh -c '! grep -q weights_bytes gb.json'
 is "GB: the weights are asked for" grep -q -e '--weights-bytes would supply them' err
 
+sed 's/345.10 ± 1.20/nan/' table.md >nan.md
+sed 's/345.10 ± 1.20/345.10 ± nan/' table.md >spread.md
+sed 's/345.10 ± 1.20/inf ± inf/' table.md >inf.md
+for file in nan inf; do
+    # shellcheck disable=SC2086
+    run import $file.md -o $file.json $named
+    is "$file as a rate: exit 2" test $code -eq 2
+    is "$file as a rate: says so" grep -q "$file.md:3: .*$file" err
+    is "$file as a rate: no card" test ! -e $file.json
+done
+# shellcheck disable=SC2086
+run import spread.md -o spread.json $named
+is "nan as a spread: exit 0" test $code -eq 0
+is "nan as a spread: the rate stays" grep -q '"tok_s":345.1' spread.json
+
 # ---- faults ----
 
 { echo 'ggml_cuda_init: found 1 CUDA devices'; cat bench.jsonl; } >mixed.jsonl
