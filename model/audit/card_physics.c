@@ -280,9 +280,10 @@ void card_check_time_unit(const card_view *v) {
     if (!step || v->bw_bytes_s <= 0 || v->c->weights_bytes == 0) return;
     double use = (double)v->c->weights_bytes / step->step_s / v->bw_bytes_s, prefix = 0;
     bool low = use<LEAST, high = use> STREAM_SLACK;
-    for (double by = 1e3; (low || high) && prefix == 0 && by <= 1e12; by *= 1e3) {
-        double read = low ? use * by : use / by;
-        if (read > FITS && read <= STREAM_SLACK) prefix = by;
+    static const double PREFIXES[] = {1e3, 1e6, 1e9, 1e12};
+    for (size_t i = 0; (low || high) && i < sizeof PREFIXES / sizeof *PREFIXES; i++) {
+        double read = low ? use * PREFIXES[i] : use / PREFIXES[i];
+        if (read > FITS && read <= STREAM_SLACK) prefix = PREFIXES[i];
     }
     if (high && prefix == 0) return;
     const char *name = decode_name(v, step);
