@@ -13,7 +13,7 @@
 #include <string.h>
 
 static const opt_spec OPTS[] = {
-    {"chip", 0, "NAME", "chip of the hardware catalogue", false},
+    {"chip", 0, "NAME", "chip of the hardware catalogue, as --list names it", false},
     {"shape", 0, "NAME", "model by its shape; or give the sizes below", false},
     {"quant", 0, "NAME", "weights: f16, q8_0, q4_0, q4_k_m", false},
     {"model-name", 0, "NAME", "model of the card, without --shape", false},
@@ -113,13 +113,9 @@ static err_code read_request(const opts *o, const hardware_catalogue *chips, are
     const char *chip = opts_get(o, "chip");
     if (!chip) return err_set(e, E_USAGE, "--chip", "is needed; --list names the chips");
     *q = (roofline_request){.id = id_of(o, mem),
-                            .chip = hardware_find(chips, chip),
                             .efficiency = number(o, "efficiency", 1, e),
                             .peak_flop_s = number(o, "tflops", 1e6, e) * 1e12};
-    if (!q->chip)
-        return err_set(e, E_USAGE, "--chip",
-                       "\"%s\" is no single chip of the catalogue; --list names them", chip);
-    if (e->code) return e->code;
+    if (e->code || hardware_pick(chips, chip, "--chip", &q->chip, e)) return e->code;
     return opts_has(o, "shape") ? sizes_of_shape(o, q, e) : sizes_of_options(o, q, e);
 }
 

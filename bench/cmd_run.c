@@ -163,16 +163,36 @@ static void say_import(const import_notes *notes, const char *kind) {
     if (notes->more) fprintf(stderr, "%s: and %zu more notes\n", cli_program, notes->more);
 }
 
-static void say_next(const run_job *j) {
+/* What a projection on the card would be refused for; the lines above say how to supply it. */
+static void say_lacks(const card_abilities *can) {
+    const struct {
+        const char *what;
+        bool there;
+    } NEEDS[] = {{"decode", can->decode},
+                 {"prefill", can->prefill},
+                 {"the KV bytes of a token", can->kv},
+                 {"the weights", can->weights}};
+    const char *between = "      no `ratecast project` on it yet: it lacks ";
+    for (size_t i = 0; i < sizeof NEEDS / sizeof *NEEDS; i++) {
+        if (NEEDS[i].there) continue;
+        fprintf(stderr, "%s%s", between, NEEDS[i].what);
+        between = ", ";
+    }
+    fputs(" (see above)\n", stderr);
+}
+
+static void say_next(const run_job *j, const card_abilities *can) {
     buf b;
     buf_init(&b);
     buf_add_word(&b, j->card_path);
     const char *here = strchr(j->card_path, '/') ? "" : "./";
-    fprintf(stderr,
-            "next: ratecast show %s%s\n"
-            "      ratecast project --card %s%s -K 4 -H 20 -P 4096\n"
-            "      ratecast fit %s%s\n",
-            here, b.s, here, b.s, here, b.s);
+    fprintf(stderr, "next: ratecast show %s%s\n", here, b.s);
+    if (can->decode && can->prefill && can->kv && can->weights)
+        fprintf(stderr, "      ratecast project --card %s%s -K %d -H 20 -P 4096\n", here, b.s,
+                can->batches ? 4 : 1);
+    else
+        say_lacks(can);
+    if (can->decode || can->prefill) fprintf(stderr, "      ratecast fit %s%s\n", here, b.s);
     buf_done(&b);
 }
 
@@ -189,8 +209,8 @@ static err_code write_card(run_job *j, const run_plan *p, const import *in, err 
         file_bytes f = {.name = j->card_path, .s = text.s, .len = text.len};
         if (card_parse(&none, &f, j->mem, &c, e) == OK &&
             file_write(j->card_path, text.s, text.len, e) == OK) {
-            card_summary(in, c, j->mem);
-            say_next(j);
+            const card_abilities can = card_summary(in, c, j->mem);
+            say_next(j, &can);
         }
     }
     buf_done(&text);

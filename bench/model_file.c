@@ -190,10 +190,15 @@ err_code model_file_read(const char *path, arena *mem, model_file *out, err *e) 
     struct stat st;
     *out = (model_file){0};
     reader r = {.f = fopen(path, "rb")};
-    if (!r.f || fstat(fileno(r.f), &st) != 0 || !S_ISREG(st.st_mode)) {
-        int why = r.f ? EINVAL : errno;
+    if (!r.f || fstat(fileno(r.f), &st) != 0) {
+        int why = errno;
         if (r.f) fclose(r.f);
         return err_set(e, E_IO, path, "cannot be read: %s", strerror(why));
+    }
+    if (!S_ISREG(st.st_mode)) {
+        fclose(r.f);
+        return err_set(e, E_IO, path, "is %s, expected a file",
+                       S_ISDIR(st.st_mode) ? "a directory" : "a device or a pipe");
     }
     out->file_bytes = st.st_size;
     out->mtime_s = st.st_mtime;

@@ -7,7 +7,7 @@
  * (design model, section 1): T is the weight-bound part, the k terms are attention over what the KV
  * cache holds. The two curves here are what a card alone says about it: step *time* is
  * interpolated, never tok/s, piecewise linear between measured batch sizes, linear in context.
- * Measured falls stay; nothing is smoothed.
+ * Measured falls stay; a fall that no two points show is the fit's own, and is taken out.
  */
 #ifndef RATECAST_CURVE_H
 #define RATECAST_CURVE_H
@@ -35,7 +35,8 @@ typedef struct decode_curve {
 } decode_curve;
 
 /* Robust least squares (bisquare) of relative errors over all used points: one a for each batch
- * size, one slope for all. `k_declared_s` >= 0 replaces what the card says about context (and lets
+ * size, which does not fall from one to the next unless two points show that it does, one slope for
+ * all. `k_declared_s` >= 0 replaces what the card says about context (and lets
  * points without a stated context count); < 0: from the card. E_REFUSED with the measurement that
  * would help: no decode points, no stated context, one context only. */
 MUST_USE err_code decode_curve_fit(const card *c, double k_declared_s, arena *mem,
@@ -57,6 +58,13 @@ double decode_curve_point_s(const decode_curve *d, const card *c, const decode_p
 
 /* ---- prefill: n new tokens at depth d, as steps of n_ubatch rows ---- */
 
+/* The micro-batch of an engine that is not known to have one: a prompt is one step. */
+#define PREFILL_WHOLE INT64_MAX
+
+/* What the card states; else 512 where the engine is llama.cpp or built on it (its default:
+ * assumed), and PREFILL_WHOLE for any other. */
+int64_t prefill_ubatch(const card *c);
+
 /* One (length, depth): repetitions of all points with that key are pooled before the warm sample is
  * taken, so that a single cold cell of one tool does not stand beside the warm one of another. */
 typedef struct prefill_cell {
@@ -69,7 +77,7 @@ typedef struct prefill_cell {
 const prefill_cell *prefill_cells(const card *c, arena *mem, size_t *n);
 
 typedef struct prefill_curve {
-    int64_t n_ubatch;
+    int64_t n_ubatch;           /* PREFILL_WHOLE: there is none */
     bool n_ubatch_assumed;      /* the card does not state it: 512, the llama.cpp default */
     const double *rows_n, *T_s; /* n knots: weight-bound time of one step of that many rows */
     size_t n;
@@ -83,8 +91,10 @@ typedef struct prefill_curve {
 } prefill_curve;
 
 /* `decode` may be NULL (a prefill-only card). `k1_declared_s` as above. Least squares over all used
- * points of one prompt at the card's micro-batch. E_REFUSED: no point with a stated length, or
- * attention over depth not identifiable (one length at one depth only). */
+ * points of one prompt at the card's micro-batch; T does not fall from one prefill length to the
+ * next unless two measured prompts show that it does. Where a prompt is one step and no depth was
+ * measured, T is a line, so that three lengths tell it from attention. E_REFUSED: no point with a
+ * stated length, or attention over depth not identifiable (one length at one depth only). */
 MUST_USE err_code prefill_curve_fit(const card *c, const decode_curve *decode, double k1_declared_s,
                                     arena *mem, prefill_curve *out, err *e);
 /* Seconds to compute n >= 1 new tokens behind depth_tok that are in the cache. */
@@ -93,5 +103,19 @@ double prefill_curve_s(const prefill_curve *p, int64_t n_tok, int64_t depth_tok)
 double prefill_curve_attention_s(const prefill_curve *p, int64_t n_tok, int64_t depth_tok);
 /* Weight-bound time of one step of `rows` <= n_ubatch rows. */
 double prefill_curve_step_s(const prefill_curve *p, double rows);
+
+/* ---- falls: more work in less time, because it was measured so ---- */
+
+typedef struct curve_fall {
+    double few_n, many_n; /* sequences, or rows of a step */
+    double few_s, many_s;
+} curve_fall;
+
+/* How many neighbouring knots of the curve fall; the steepest of them in *worst. */
+size_t decode_curve_falls(const decode_curve *d, curve_fall *worst);
+/* Decode steps that stand in for short prefills count: 32 sequences may take longer than one prompt
+ * of 512 tokens, and a prompt whose last step has 32 rows is then projected as longer than one
+ * whose last step has more. */
+size_t prefill_curve_falls(const prefill_curve *p, curve_fall *worst);
 
 #endif

@@ -23,7 +23,8 @@ typedef struct problem {
     sample *v;
     size_t n;
     const double *batch_n;
-    size_t batches_n;
+    size_t *pool; /* of each batch size: those of one pool have one a */
+    size_t batches_n, pools_n;
     bool fit_own, fit_foreign;
     double own_s; /* declared */
 } problem;
@@ -118,8 +119,8 @@ static bool sees_foreign(const problem *q) {
 static void fill(const problem *q, gsl_matrix *X, gsl_vector *y) {
     for (size_t i = 0; i < q->n; i++) {
         const sample *p = &q->v[i];
-        size_t at = q->batches_n;
-        gsl_matrix_set(X, i, batch_index(q, p->batch_n), 1 / p->step_s);
+        size_t at = q->pools_n;
+        gsl_matrix_set(X, i, q->pool[batch_index(q, p->batch_n)], 1 / p->step_s);
         if (q->fit_own) gsl_matrix_set(X, i, at++, p->own_tok / p->step_s);
         if (q->fit_foreign) gsl_matrix_set(X, i, at, p->foreign_tok / p->step_s);
         gsl_vector_set(y, i, 1 - (q->fit_own ? 0 : q->own_s * p->own_tok / p->step_s));
@@ -157,7 +158,7 @@ static bool least_squares(size_t n, size_t params, const gsl_matrix *X, const gs
 /* Solves for the a's and slopes; false when a slope comes out negative (noise: try again without
  * it). */
 static bool solve(const problem *q, double *a_s, decode_curve *out) {
-    size_t params = q->batches_n + q->fit_own + q->fit_foreign;
+    size_t params = q->pools_n + q->fit_own + q->fit_foreign;
     if (q->n < params) return false;
     gsl_matrix *X = gsl_matrix_calloc(q->n, params);
     gsl_vector *y = gsl_vector_alloc(q->n), *b = gsl_vector_calloc(params);
@@ -165,8 +166,8 @@ static bool solve(const problem *q, double *a_s, decode_curve *out) {
     if (ok) fill(q, X, y);
     ok = ok && least_squares(q->n, params, X, y, b);
     if (ok) {
-        size_t at = q->batches_n;
-        for (size_t i = 0; i < q->batches_n; i++) a_s[i] = gsl_vector_get(b, i);
+        size_t at = q->pools_n;
+        for (size_t i = 0; i < q->batches_n; i++) a_s[i] = gsl_vector_get(b, q->pool[i]);
         out->own_s = q->fit_own ? gsl_vector_get(b, at++) : q->own_s;
         out->foreign_s = q->fit_foreign ? gsl_vector_get(b, at) : 0;
         ok = out->own_s >= 0 && out->foreign_s >= 0;
@@ -177,6 +178,53 @@ static bool solve(const problem *q, double *a_s, decode_curve *out) {
     return ok;
 }
 
+/* Slopes that come out negative are left out, the least certain first. */
+static bool solve_slopes(problem *q, double *a_s, decode_curve *out) {
+    const bool own = q->fit_own, foreign = q->fit_foreign;
+    bool ok = solve(q, a_s, out);
+    if (!ok && q->fit_foreign) {
+        q->fit_foreign = false;
+        ok = solve(q, a_s, out);
+    }
+    if (!ok && q->fit_own) {
+        q->fit_own = false;
+        ok = solve(q, a_s, out);
+    }
+    q->fit_own = own; /* fewer pools are another fit */
+    q->fit_foreign = foreign;
+    return ok;
+}
+
+/* Did a step of `many` sequences take less time than one of `few` at contexts no shorter? */
+static bool fall_is_shown(const problem *q, double few, double many) {
+    for (size_t i = 0; i < q->n; i++)
+        for (size_t j = 0; j < q->n && (double)q->v[i].batch_n == few; j++) {
+            const sample *x = &q->v[i], *y = &q->v[j];
+            if ((double)y->batch_n == many && y->step_s < x->step_s &&
+                x->has_context == y->has_context && y->own_tok / many >= x->own_tok / few)
+                return true;
+        }
+    return false;
+}
+
+/* One slope for all may let `a` fall where no measurement does: the closest fit that does not gives
+ * both batch sizes one a. Measured falls stay. */
+static bool solve_pools(problem *q, double *a_s, decode_curve *out) {
+    for (size_t i = 0; i < q->batches_n; i++) q->pool[i] = i;
+    for (bool again = true; again;) {
+        q->pools_n = q->pool[q->batches_n - 1] + 1;
+        if (!solve_slopes(q, a_s, out)) return false;
+        again = false;
+        for (size_t i = 1, less = 0; i < q->batches_n; i++) {
+            bool one = a_s[i] < a_s[i - 1] && !fall_is_shown(q, q->batch_n[i - 1], q->batch_n[i]);
+            again |= one;
+            less += one;
+            q->pool[i] -= less;
+        }
+    }
+    return true;
+}
+
 static err_code fit(problem *q, double *a_s, decode_curve *out, err *e) {
     if (q->fit_own && !sees_context(q))
         return err_set(e, E_REFUSED, q->c->id,
@@ -185,17 +233,7 @@ static err_code fit(problem *q, double *a_s, decode_curve *out, err *e) {
                        "`llama-batched-bench -npp 2048,8192 -ntg 64 -npl 1,2,4,8` or declare "
                        "decode_context_s_per_tok");
     q->fit_foreign = q->c->engine.layout == KV_LAYOUT_UNIFIED && sees_foreign(q);
-    bool ok = solve(q, a_s, out);
-    if (!ok && q->fit_foreign) {
-        q->fit_foreign = false;
-        ok = solve(q, a_s, out);
-    }
-    if (!ok && q->fit_own) {
-        q->fit_own = false;
-        q->own_s = 0;
-        ok = solve(q, a_s, out);
-    }
-    if (!ok)
+    if (!solve_pools(q, a_s, out))
         return err_set(e, E_REFUSED, q->c->id, "the %zu decode points fit no step-time curve",
                        q->n);
     for (size_t i = 0; i < q->batches_n; i++)
@@ -228,7 +266,7 @@ static err_code describe(const problem *q, arena *mem, decode_curve *out, err *e
     out->reach_tok = reach;
     out->median_residual_frac = stat_median_f64(residual, q->n); /* sorts */
     out->worst_residual_frac = residual[q->n - 1];
-    size_t fitted = q->batches_n + (out->own_s != 0) + (out->foreign_s != 0);
+    size_t fitted = q->pools_n + (out->own_s != 0) + (out->foreign_s != 0);
     out->free_n = q->n > fitted ? q->n - fitted : 0;
     return OK;
 }
@@ -240,7 +278,8 @@ err_code decode_curve_fit(const card *c, double k_declared_s, arena *mem, decode
     problem q = {.c = c, .fit_own = !declared, .own_s = declared ? k_declared_s : 0};
     if (gather(c, !declared, mem, &q, e) || list_batches(&q, mem, e) || !q.batch_n) return e->code;
     double *a_s = ARENA_ARRAY(mem, double, q.batches_n);
-    if (!a_s) return err_set(e, E_LIMIT, c->id, "does not fit the memory budget");
+    q.pool = ARENA_ARRAY(mem, size_t, q.batches_n);
+    if (!a_s || !q.pool) return err_set(e, E_LIMIT, c->id, "does not fit the memory budget");
     if (fit(&q, a_s, out, e)) return e->code;
     out->batch_n = q.batch_n;
     out->a_s = a_s;
@@ -285,4 +324,14 @@ decode_step decode_curve_at(const decode_curve *d, int64_t batch_n) {
 double decode_curve_point_s(const decode_curve *d, const card *c, const decode_point *p) {
     double own_tok = p->context_tok > 0 ? (double)p->batch_n * (double)p->context_tok : 0;
     return at(d, d->a_s, (double)p->batch_n) + d->own_s * own_tok + d->foreign_s * foreign_of(c, p);
+}
+
+size_t decode_curve_falls(const decode_curve *d, curve_fall *worst) {
+    size_t falls = 0;
+    for (size_t i = 1; i < d->n; i++) {
+        curve_fall f = {d->batch_n[i - 1], d->batch_n[i], d->a_s[i - 1], d->a_s[i]};
+        if (f.many_s >= f.few_s) continue;
+        if (falls++ == 0 || f.many_s / f.few_s < worst->many_s / worst->few_s) *worst = f;
+    }
+    return falls;
 }

@@ -105,6 +105,11 @@ static void note_gaps(const arm_result *r, const workload *w, arena *mem, note_l
                                  "the card does not state n_ubatch: %lld is taken (assumed, "
                                  "llama.cpp's default)",
                                  (long long)p->n_ubatch));
+        if (p->n_ubatch == PREFILL_WHOLE)
+            note(l, arena_printf(mem,
+                                 "no micro-batch is known of engine %s: a prompt is taken as one "
+                                 "step",
+                                 r->arm->card->engine.name));
     }
     if (r->arm->card->simulated_device)
         note(l, arena_printf(mem,

@@ -39,7 +39,6 @@ static void read_remarks(jr d) {
     (void)jr_int_or(d, "gpu_cores", 1, 100000, 0);
     (void)jr_pos_or(d, "gpu_clock_MHz", 0);
     (void)jr_pos_or(d, "prefill_mfu_f16", 0);
-    (void)jr_bool_or(d, "unified_memory", false);
 }
 
 static void read_device(jr d, hardware *h) {
@@ -54,6 +53,7 @@ static void read_device(jr d, hardware *h) {
     h->fp16_flop_s = alu > matrix ? alu : matrix;
     h->int8_op_s = spec(d, "int8_TOPS", 1e12);
     h->flop_uncertainty_frac = jr_num_or(d, "flop_uncertainty_frac", 0, 1, 0);
+    h->unified_memory = jr_bool_or(d, "unified_memory", false);
     read_remarks(d);
 }
 
@@ -277,4 +277,63 @@ const hardware *hardware_find(const hardware_catalogue *c, const char *text) {
         best_fit = f;
     }
     return best;
+}
+
+static bool size_is(const double *stated, size_t stated_n, const double *own, size_t own_n) {
+    if (stated_n == 0 || own_n == 0) return true;
+    for (size_t i = 0; i < stated_n; i++)
+        if (stated[i] == own[0]) return true;
+    return false;
+}
+
+static bool is_of_size(const char *chip, const words *text) {
+    words own = take_apart(chip, chip + strlen(chip));
+    return size_is(text->cores, text->cores_n, own.cores, own.cores_n) &&
+           size_is(text->memory_gb, text->memory_n, own.memory_gb, own.memory_n);
+}
+
+err_code hardware_pick(const hardware_catalogue *c, const char *text, const char *where,
+                       const hardware **out, err *e) {
+    enum { NAMES_BYTES = 320 };
+    char names[NAMES_BYTES] = "";
+    size_t fitting = 0, named_n = 0, len = 0;
+    words w = take_apart(text, text + strlen(text));
+    for (size_t i = 0; i < c->n; i++)
+        if (strcasecmp(c->chips[i].chip, text) == 0) {
+            *out = &c->chips[i];
+            return OK;
+        }
+    for (size_t i = 0; i < c->n; i++) {
+        const char *chip = c->chips[i].chip;
+        if (!named(chip, &w)) continue;
+        const char *between = named_n++ ? ", " : "";
+        int n = snprintf(names + len, sizeof names - len, "%s%s", between, chip);
+        if (n > 0 && len + (size_t)n < sizeof names)
+            len += (size_t)n;
+        else
+            names[len] = '\0'; /* no half names */
+        if (!is_of_size(chip, &w)) continue;
+        *out = &c->chips[i];
+        fitting++;
+    }
+    if (named_n == 0)
+        return err_set(e, E_USAGE, where,
+                       "\"%.80s\" is no single chip of the catalogue, and none is named so "
+                       "(`ratecast-bench roofline --list` names them)",
+                       text);
+    if (fitting == 1 && !hardware_is_cpu(text)) return OK;
+    return err_set(e, E_USAGE, where,
+                   "\"%.80s\" is no single chip of the catalogue, expected one of: %s", text,
+                   names);
+}
+
+bool hardware_is_cpu(const char *text) {
+    char w[LETTERS_MAX];
+    bool cpu = false, gpu = false;
+    for (const char *at = text, *end = text ? text + strlen(text) : NULL;
+         at && next_word(&at, end, w);) {
+        cpu |= strcmp(w, "cpu") == 0 || strcmp(w, "cpus") == 0;
+        gpu |= strcmp(w, "gpu") == 0 || strcmp(w, "gpus") == 0;
+    }
+    return cpu && !gpu;
 }

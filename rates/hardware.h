@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/file.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define HARDWARE_SCHEMA "ratecast.hardware/1"
@@ -22,6 +23,7 @@ typedef struct hardware {
     double fp16_flop_s;                  /* 0: not published, or known as a lower bound only */
     double int8_op_s; /* 0: not published; engines run weights of 8 bits and less on it */
     double flop_uncertainty_frac; /* 0: as specified */
+    bool unified_memory;          /* its CPU reads the same memory */
 } hardware;
 
 typedef struct hardware_catalogue {
@@ -40,5 +42,15 @@ MUST_USE err_code hardware_parse(const file_bytes *f, arena *mem, hardware_catal
  * the one with the highest ceilings: what it cannot do, none of them can. A stated size above all
  * that are listed is none of them. NULL: none, or several chips are named. */
 const hardware *hardware_find(const hardware_catalogue *c, const char *text);
+
+/* The same for who wants that chip and not a ceiling: one entry, or a refusal that names those it
+ * may be. What tells entries apart has to be stated, and stated as it is. E_USAGE; `where`: the
+ * option. */
+MUST_USE err_code hardware_pick(const hardware_catalogue *c, const char *text, const char *where,
+                                const hardware **out, err *e);
+
+/* Does the text name a CPU and no GPU ("Apple M3 Pro (12-core CPU)")? The arithmetic of the
+ * catalogue is that of GPUs. */
+bool hardware_is_cpu(const char *text);
 
 #endif

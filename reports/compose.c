@@ -274,7 +274,7 @@ err_code compose_plot(const spec *s, const spec_plot *p, arena *mem, buf *tsv, e
     if (p->kind == PLOT_CARD) {
         if (card_find(s->base.lib, p->of, NULL, mem, &c, &inner) == OK &&
             report_card_tsv(c, mem, tsv) == 0)
-            err_set(&inner, E_REFUSED, "", "%s has no points to draw", c->id);
+            (void)report_card_no_points(c, "", mem, &inner);
     } else if (p->kind == PLOT_WATERFALL && x)
         report_waterfall_tsv(x->links, x->n, tsv);
     else if (p->kind == PLOT_VALIDATE && w && w->score.wall.n > 0)

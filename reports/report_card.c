@@ -22,7 +22,7 @@ typedef struct line {
 
 /* Weights are read once a step; a prompt longer than the micro-batch reads them again for each. */
 static double passes(const card *c, const prefill_point *p) {
-    int64_t ub = p->n_ubatch ? p->n_ubatch : c->engine.n_ubatch ? c->engine.n_ubatch : 512;
+    int64_t ub = p->n_ubatch ? p->n_ubatch : prefill_ubatch(c);
     return ceil((double)(p->n_prompt_tok * p->batch_n) / (double)ub);
 }
 
@@ -124,6 +124,16 @@ static void add_points(const card *c, arena *mem, buf *out) {
     table_markdown(t, out);
 }
 
+/* Kept, because the card measured it; said, because a projection then makes more work shorter. */
+static void fall_line(buf *out, const char *what, size_t falls, size_t of, const curve_fall *f,
+                      const char *so) {
+    if (falls > 0)
+        buf_addf(out,
+                 "- %s: %zu of %zu steps to more rows get shorter, most from %.0f (%.3f ms) to "
+                 "%.0f (%.3f ms), as measured: %s\n",
+                 what, falls, of, f->few_n, f->few_s * 1e3, f->many_n, f->many_s * 1e3, so);
+}
+
 static void add_step_times(const card *c, arena *mem, buf *out) {
     err e = {0};
     decode_curve d = {0};
@@ -140,6 +150,10 @@ static void add_step_times(const card *c, arena *mem, buf *out) {
                  "residuals: median %.1f %%, worst %.1f %%\n",
                  d.own_s * 1e9, d.foreign_s * 1e9, 100 * d.median_residual_frac,
                  100 * d.worst_residual_frac);
+    curve_fall fall = {0};
+    size_t falls = decodes ? decode_curve_falls(&d, &fall) : 0;
+    fall_line(out, "decode falls", falls, d.n - 1, &fall,
+              "more sequences can be projected as faster");
     e = (err){0};
     if (prefill_curve_fit(c, decodes ? &d : NULL, -1, mem, &p, &e)) {
         buf_addf(out, "- prefill: %s\n", e.what);
@@ -152,8 +166,14 @@ static void add_step_times(const card *c, arena *mem, buf *out) {
              "depth token; worst "
              "residual over its points %.1f %%\n",
              p.k1_s * 1e9, p.k0_s * 1e9, 100 * p.worst_residual_frac);
-    buf_addf(out, "- micro-batch: %lld tokens%s\n", (long long)p.n_ubatch,
-             p.n_ubatch_assumed ? " (assumed)" : "");
+    falls = prefill_curve_falls(&p, &fall);
+    fall_line(out, "prefill falls", falls, p.n - 1, &fall,
+              "a longer prompt can be projected as shorter");
+    if (p.n_ubatch == PREFILL_WHOLE)
+        buf_add(out, "- micro-batch: none is known of this engine, a prompt is one step\n");
+    else
+        buf_addf(out, "- micro-batch: %lld tokens%s\n", (long long)p.n_ubatch,
+                 p.n_ubatch_assumed ? " (assumed)" : "");
 }
 
 static void left_out_line(buf *out, const char *what, const left_out *l) {
@@ -189,7 +209,9 @@ void report_card_text(const card *c, arena *mem, buf *out) {
              c->engine.build ? c->engine.build : "");
     buf_addf(out, "hardware  %s", c->hardware.chip);
     if (c->hardware.mem_bw_bytes_s > 0)
-        buf_addf(out, ", ceiling %.0f GB/s", c->hardware.mem_bw_bytes_s / 1e9);
+        buf_addf(out,
+                 c->hardware.mem_bw_bytes_s < 1e9 ? ", ceiling %.3g GB/s" : ", ceiling %.0f GB/s",
+                 c->hardware.mem_bw_bytes_s / 1e9);
     if (c->hardware.fp16_flop_s > 0)
         buf_addf(out, ", %.4g TFLOP/s", c->hardware.fp16_flop_s / 1e12);
     if (c->weights_bytes && c->hardware.mem_bw_bytes_s > 0)

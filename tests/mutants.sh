@@ -5,7 +5,7 @@
 set -u
 TESTS="test_sim test_kv test_cost test_closed_form test_published test_oracle test_properties test_stat test_evq
        test_scenario test_figures test_metrics test_capacity
-       test_llama_server test_llama_server_random test_fit test_score test_waterfall" # those that the tree has
+       test_llama_server test_llama_server_random test_fit test_score test_waterfall test_curve_rises" # those that the tree has
 AUDIT_TESTS="test_unit test_claim test_audit_sources test_audit_mutants test_audit_broken test_audit_physical" # for its faults
 HANG_S=60 # a test that takes longer on a mutant has caught an endless loop
 cd "$(dirname "$0")/.." || exit 2

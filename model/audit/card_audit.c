@@ -168,6 +168,7 @@ err_code audit_card(const card *c, const hardware_catalogue *chips, arena *mem, 
     card_check_batches(&v);
     card_check_lengths(&v);
     card_check_cold_samples(&v);
+    card_check_curves(&v);
     check_evidence(&v);
     check_settings(&v);
     check_keys(&v);

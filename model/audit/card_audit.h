@@ -14,6 +14,7 @@ typedef struct card_view {
     const hardware *chip;      /* the catalogue's entry; NULL: none is meant */
     double bw_bytes_s, flop_s; /* from the card, else from the catalogue; 0: not known */
     bool integers;             /* flop_s is the rate of 8-bit integers */
+    bool on_cpu;               /* the engine runs on the CPU: a GPU's arithmetic is no ceiling */
     /* of weights that the card names; 0: not known */
     double weight_bits;
     bool mixed_bits; /* some tensors have more: the smaller the model, the more that counts */
@@ -47,5 +48,7 @@ void card_check_fits(const card_view *v);
 void card_check_batches(const card_view *v);
 void card_check_lengths(const card_view *v);
 void card_check_cold_samples(const card_view *v);
+/* card_curves.c */
+void card_check_curves(const card_view *v);
 
 #endif

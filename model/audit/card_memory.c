@@ -46,17 +46,42 @@ static audit_outcome judge_bits(const card_view *v, double off) {
     return small && off > 0 && off <= MIXED_SMALL_FRAC ? AUDIT_CANNOT_TELL : AUDIT_FAIL;
 }
 
+/* What no name of a precision can change. */
+static const double BITS_LEAST = 1, BITS_MOST = 32 * 1.15;
+
+/* Where the parameters are not stated, the shape says how many there are at least: the keys of each
+ * layer that keeps KV come from a matrix of kv_heads x head_dim by the width of the model, and no
+ * model is narrower than one head. */
+static void check_against_shape(const card_view *v) {
+    const card *c = v->c;
+    double least = (double)c->full_attention_layers * (double)c->kv_heads * (double)c->head_dim *
+                   (double)c->head_dim;
+    if (c->weights_bytes == 0 || least <= 0) return;
+    double bytes = (double)c->weights_bytes + (double)c->weights_host_bytes;
+    double bits = 8 * bytes / least;
+    if (bits >= BITS_LEAST) return; /* a bound this low says nothing for the rest */
+    finding *f = audit_say(v->a, R_MEMORY, "weight-shape", AUDIT_FAIL, "weights_bytes", 0,
+                           "%.0f bytes of weights; layers, KV heads and head size take %.4g "
+                           "parameters at least, which leaves %.3g bits for each",
+                           bytes, least, bits);
+    audit_numbers(f, BITS_LEAST, bits, "bits");
+}
+
 void card_check_weights(card_view *v) {
     const card *c = v->c;
     const precision *p = precision_of(c->quant);
     v->weight_bits = p ? p->bits : 0;
     v->mixed_bits = p && p->mixed;
+    if (c->params == 0) check_against_shape(v);
     if (c->params == 0 || c->weights_bytes == 0) return; /* said among the conditions */
     double bits = 8 * (double)(c->weights_bytes + c->weights_host_bytes) / (double)c->params;
     if (!p) {
-        audit_say(v->a, R_MEMORY, "weight-bits", AUDIT_CANNOT_TELL, c->quant, 0,
-                  "%.2f bits a parameter; the bits of %s are not known", bits, c->quant)
-            ->weight = WEIGHT_NOTE;
+        bool none = bits < BITS_LEAST || bits > BITS_MOST;
+        finding *open =
+            audit_say(v->a, R_MEMORY, "weight-bits", none ? AUDIT_FAIL : AUDIT_CANNOT_TELL,
+                      c->quant, 0, "%.2f bits a parameter; the bits of %s are not known%s", bits,
+                      c->quant, none ? ", and no weights have that many" : "");
+        if (!none) open->weight = WEIGHT_NOTE;
         return;
     }
     audit_outcome o = judge_bits(v, bits / p->bits - 1);

@@ -46,7 +46,7 @@ static void compare_ceiling(const card_view *v, const char *check, double own, d
 static double arithmetic_ceiling(const card_view *v) {
     const hardware *h = v->chip;
     double own = v->c->hardware.fp16_flop_s;
-    if (!h) return own;
+    if (!h || v->on_cpu) return own;
     if (h->fp16_flop_s <= 0) return 0; /* a card can copy no ceiling that nobody knows */
     double fp16 = own > 0 ? own : h->fp16_flop_s;
     bool small = v->weight_bits < 16;
@@ -55,14 +55,18 @@ static double arithmetic_ceiling(const card_view *v) {
 
 void card_check_ceilings(card_view *v) {
     const card *c = v->c;
+    v->on_cpu = hardware_is_cpu(c->hardware.chip) || hardware_is_cpu(c->engine.name) ||
+                c->host_threads_n > 0; /* threads that compute */
     v->chip = hardware_find(v->a->chips, c->hardware.chip);
+    if (v->on_cpu && v->chip && !v->chip->unified_memory) v->chip = NULL;
     v->bw_bytes_s = c->hardware.mem_bw_bytes_s;
     if (v->bw_bytes_s <= 0 && v->chip) v->bw_bytes_s = v->chip->mem_bw_bytes_s;
     v->flop_s = arithmetic_ceiling(v);
-    v->integers = v->chip && v->flop_s > v->chip->fp16_flop_s;
+    v->integers = v->chip && !v->on_cpu && v->flop_s > v->chip->fp16_flop_s;
     if (!v->chip) return;
     compare_ceiling(v, "bandwidth", c->hardware.mem_bw_bytes_s, v->chip->mem_bw_bytes_s, 1e9,
                     "GB/s");
+    if (v->on_cpu) return;
     compare_ceiling(v, "arithmetic", c->hardware.fp16_flop_s, v->chip->fp16_flop_s, 1e12,
                     "TFLOP/s");
 }
@@ -190,7 +194,9 @@ void card_check_roofline(const card_view *v) {
         roofline_decode(v);
     if (c->prefill_n > 0 && (v->flop_s <= 0 || c->params == 0))
         cannot(v, R_ROOFLINE, "prefill-arithmetic",
-               v->flop_s <= 0 ? "the arithmetic ceiling of the chip" : "the parameters");
+               v->flop_s > 0 ? "the parameters"
+               : v->on_cpu   ? "the arithmetic ceiling of the CPU (the catalogue's is the GPU's)"
+                             : "the arithmetic ceiling of the chip");
     else
         roofline_prefill(v);
 }
@@ -265,16 +271,32 @@ void card_check_floor(const card_view *v) {
 
 /* ---- units ---- */
 
-/* Weights at a thousandth of the bandwidth, where a thousand times faster would fit the chip. */
+/* Bytes, seconds and bandwidth say together how much of the bandwidth a step uses. Below a
+ * thousandth of it one of them is off, or the model is too small for the chip to tell; above all of
+ * it the roofline has failed, and a unit is to blame only where a prefix makes it fit. */
 void card_check_time_unit(const card_view *v) {
+    static const double LEAST = 1e-3, FITS = 0.02;
     const decode_point *step = own_step(v->c);
     if (!step || v->bw_bytes_s <= 0 || v->c->weights_bytes == 0) return;
-    double use = (double)v->c->weights_bytes / step->step_s / v->bw_bytes_s;
-    bool slip = use < 1e-3 && use * 1e3 > 0.02;
+    double use = (double)v->c->weights_bytes / step->step_s / v->bw_bytes_s, prefix = 0;
+    bool low = use<LEAST, high = use> STREAM_SLACK;
+    static const double PREFIXES[] = {1e3, 1e6, 1e9, 1e12};
+    for (size_t i = 0; (low || high) && i < sizeof PREFIXES / sizeof *PREFIXES; i++) {
+        double read = low ? use * PREFIXES[i] : use / PREFIXES[i];
+        if (read > FITS && read <= STREAM_SLACK) prefix = PREFIXES[i];
+    }
+    if (high && prefix == 0) return;
     const char *name = decode_name(v, step);
-    finding *f = audit_say(v->a, R_UNITS, "time-unit", slip ? AUDIT_CANNOT_TELL : AUDIT_PASS, name,
-                           0, "%s: a step of %.4g s reads weights at %.3g %% of the bandwidth%s",
-                           name, step->step_s, 100 * use,
-                           slip ? "; read as milliseconds it would fit the chip" : "");
-    if (slip) f->weight = WEIGHT_MAJOR;
+    finding *f =
+        audit_say(v->a, R_UNITS, "time-unit", low || high ? AUDIT_CANNOT_TELL : AUDIT_PASS, name, 0,
+                  "%s: a step of %.4g s reads weights at %.3g %% of the bandwidth", name,
+                  step->step_s, 100 * use);
+    if (!low && !high) return;
+    f->weight = WEIGHT_MAJOR;
+    const char *fits = arena_printf(v->a->mem,
+                                    "; with a prefix of %.0e on the step, the weights or the "
+                                    "bandwidth it would fit the chip",
+                                    prefix);
+    if (prefix > 0 && fits) audit_add(v->a, fits);
+    if (prefix <= 0) audit_add(v->a, "; no chip is so idle in a step that has to read them");
 }

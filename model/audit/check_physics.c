@@ -232,7 +232,7 @@ static double small_flop_s(auditor *a, const claim_figure *f, const claim_chip *
     if (bits <= 0) bits = words_precision_bits(c->model.name);
     double bytes = c->model.weight_bytes, params = c->model.params;
     if (bits <= 0 && params > 0 && bytes > 0) bits = bytes * 8 / params;
-    if (bits <= 0 || bits >= 12 || !h) return 0;
+    if (bits <= 0 || bits >= 12 || !h || hardware_is_cpu(chip->name)) return 0;
     return h->int8_op_s;
 }
 

@@ -287,10 +287,11 @@ static const claim_chip *completed(const auditor *a, const claim_chip *chip) {
     if (!full) return chip;
     *full = *chip;
     if (!h) return full;
-    if (full->mem_bw_bytes_s <= 0 || (full->fp16_flop_s <= 0 && h->fp16_flop_s > 0))
+    double flop_s = hardware_is_cpu(chip->name) ? 0 : h->fp16_flop_s; /* the GPU's */
+    if (full->mem_bw_bytes_s <= 0 || (full->fp16_flop_s <= 0 && flop_s > 0))
         full->origin |= ORIGIN_EXTERNAL;
     if (full->mem_bw_bytes_s <= 0) full->mem_bw_bytes_s = h->mem_bw_bytes_s;
-    if (full->fp16_flop_s <= 0) full->fp16_flop_s = h->fp16_flop_s;
+    if (full->fp16_flop_s <= 0) full->fp16_flop_s = flop_s;
     if (full->memory_bytes <= 0) full->memory_bytes = h->memory_bytes;
     if (full->fp16_flop_s == h->fp16_flop_s) full->flop_uncertainty_frac = h->flop_uncertainty_frac;
     return full;

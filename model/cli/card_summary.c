@@ -94,12 +94,37 @@ static void say_unstated(const import *in) {
         const import_row *r = &in->rows[i];
         if (r->refused || r->setting[IMPORT_MODEL] || r->file == last) continue;
         last = r->file;
-        fprintf(stderr, "  %s names no model, build or machine: taken to be of %s\n", r->file,
+        fprintf(stderr, "  %s names no %s or machine: taken to be of %s\n", r->file,
+                r->setting[IMPORT_BUILD] ? "model file" : "model, build",
                 named ? named->file : "what the options say");
     }
 }
 
-void card_summary(const import *in, const card *c, arena *mem) {
+/* Only what is missing is asked for. */
+static void say_kv(const card *c) {
+    const struct {
+        const char *option;
+        bool missing;
+    } WHAT[] = {{"--layers", c->full_attention_layers == 0},
+                {"--kv-heads", c->kv_heads == 0},
+                {"--head-dim", c->head_dim == 0},
+                {"--kv-type", c->engine.type_k || c->engine.type_v}};
+    const char *between = ": ";
+    if (card_kv_bytes_per_tok(c) > 0) {
+        if (c->kv_prov == PROV_ASSUMED)
+            fprintf(stderr, "  the KV types are not stated: f16 is assumed, --kv-type would say\n");
+        return;
+    }
+    fputs("  cannot project anything before the KV bytes of a token are known", stderr);
+    for (size_t i = 0; i < sizeof WHAT / sizeof *WHAT; i++) {
+        if (!WHAT[i].missing) continue;
+        fprintf(stderr, "%s%s", between, WHAT[i].option);
+        between = ", ";
+    }
+    fputs(" would supply them (the shape stands in the model's config.json)\n", stderr);
+}
+
+card_abilities card_summary(const import *in, const card *c, arena *mem) {
     decode_curve d = {0};
     prefill_curve p = {0};
     err no_decode = {0}, no_prefill = {0};
@@ -112,15 +137,17 @@ void card_summary(const import *in, const card *c, arena *mem) {
     say_prefill(c, &p, &no_prefill);
     if (c->engine.layout == KV_LAYOUT_UNSTATED)
         fprintf(stderr, "  the KV layout is not stated: --kv-layout split or unified\n");
-    if (card_kv_bytes_per_tok(c) == 0)
-        fprintf(stderr, "  cannot project anything before the KV bytes of a token are known: "
-                        "--layers, --kv-heads and --head-dim (in the model's config.json) would "
-                        "supply them\n");
+    say_kv(c);
     if (c->weights_bytes == 0)
         fprintf(stderr, "  the weights are not stated, and a projection needs them: "
-                        "--weights-bytes would supply it\n");
+                        "--weights-bytes would supply them\n");
     if (!c->hardware.id)
         fprintf(stderr, "  the machine has no name: --machine NAME, as sessions for `fit` and "
                         "`validate` name it\n");
     say_commands(in, c, decodes && d.n > 1, prefills, has_depth(c));
+    return (card_abilities){.decode = decodes,
+                            .batches = decodes && d.n > 1,
+                            .prefill = prefills,
+                            .kv = card_kv_bytes_per_tok(c) > 0,
+                            .weights = c->weights_bytes > 0};
 }

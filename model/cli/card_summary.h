@@ -4,7 +4,15 @@
 
 #include "import.h"
 
+#include <stdbool.h>
+
+/* What a projection needs of a card, and whether it is there. */
+typedef struct card_abilities {
+    bool decode, batches, prefill; /* curves; several sequences together */
+    bool kv, weights;              /* bytes */
+} card_abilities;
+
 /* Lines for people, on stderr. `in` is what the card `c` was made of. */
-void card_summary(const import *in, const card *c, arena *mem);
+card_abilities card_summary(const import *in, const card *c, arena *mem);
 
 #endif

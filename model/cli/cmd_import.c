@@ -25,11 +25,12 @@ static const opt_spec OPTS[] = {
     {"chip", 0, "NAME", "device (default: gpu_info, else cpu_info)", false},
     {"machine", 0, "NAME",
      "hardware.id: the machine of the sessions that `fit` and `validate` match", false},
-    {"weights-bytes", 0, "N", "weights on the device (default: model_size)", false},
+    {"weights-bytes", 0, "N", "weights on the device (default: the model size printed)", false},
     {"layers", 0, "N", "layers of the model", false},
     {"full-attention-layers", 0, "N", "those that keep KV per token (default: all)", false},
     {"kv-heads", 0, "N", "KV heads of a layer", false},
     {"head-dim", 0, "N", "size of a KV head", false},
+    {"kv-type", 0, "TYPE", "of K and V (default: type_k and type_v; f16 is assumed)", false},
     OPT_HELP};
 
 /* ---- options ---- */
@@ -66,6 +67,7 @@ static err_code card_options(const opts *o, arena *mem, import_card_options *c, 
                                .quant = opts_get(o, "quant"),
                                .chip = opts_get(o, "chip"),
                                .machine = opts_get(o, "machine"),
+                               .kv_type = opts_get(o, "kv-type"),
                                .weights_bytes = count_option(o, "weights-bytes", e),
                                .layers = count_option(o, "layers", e),
                                .full_attention_layers = count_option(o, "full-attention-layers", e),
@@ -171,7 +173,7 @@ static err_code write_card(const opts *o, const import *in, const import_card_op
         file_bytes f = {.name = opts_get(o, "output"), .s = text.s, .len = text.len};
         if (card_parse(&none, &f, mem, &c, e) == OK &&
             cli_output(o, &text, NULL, o->operands, o->operands_n, e) == OK)
-            card_summary(in, c, mem);
+            (void)card_summary(in, c, mem);
     }
     buf_done(&text);
     return e->code;

@@ -22,7 +22,7 @@ static err_code draw(const opts *o, card_library *lib, const card *c, arena *mem
     buf_init(&tsv);
     if (cli_target_check(o, "plot", lib, &c->path, 1, e) == OK) {
         if (report_card_tsv(c, mem, &tsv) == 0)
-            (void)err_set(e, E_REFUSED, "--plot", "%s has no points to draw", c->id);
+            (void)report_card_no_points(c, "--plot", mem, e);
         else
             (void)plot_run(cli_data_path("plots/card.gp", mem), tsv.s, tsv.len, opts_get(o, "plot"),
                            e);

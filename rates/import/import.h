@@ -59,6 +59,8 @@ typedef enum import_setting {
     IMPORT_SPECULATION, /* draft model or method */
     IMPORT_LOAD_MODE,   /* how the file is mapped */
     IMPORT_LABEL,       /* a name that the source gives the run: a branch, a table's caption */
+    IMPORT_SIZE_TEXT,   /* of the weights, as a table prints it: "7.54 GiB" */
+    IMPORT_PARAMS_TEXT, /* "7.62 B" */
     IMPORT_SETTINGS_N
 } import_setting;
 
@@ -189,8 +191,9 @@ void import_json(const import *in, buf *out);
 /* What the outputs cannot say, or say otherwise than wanted: NULL or 0 takes what they say. */
 typedef struct import_card_options {
     const char *id, *title, *source, *model, *quant, *chip, *machine;
-    const char *method; /* NULL: "import" */
-    const char *note;   /* more for the card's note */
+    const char *method;  /* NULL: "import" */
+    const char *note;    /* more for the card's note */
+    const char *kv_type; /* of K and V, where no row states them */
     kv_layout layout;
     int64_t weights_bytes, layers, full_attention_layers, kv_heads, head_dim;
 } import_card_options;

@@ -2,6 +2,8 @@
  * and line; which sample is believed is the card's business. */
 #include "import.h"
 
+#include "import_number.h"
+
 #include "base/jsonw.h"
 
 #include <math.h>
@@ -221,14 +223,82 @@ static void add_count(cJSON *o, const char *key, const char *text) {
     if (text && strtoll(text, NULL, 10) > 0) cJSON_AddRawToObject(o, key, text);
 }
 
-static void add_model(cJSON *root, const import *in, const import_card_options *o) {
-    const char *bytes = value(in, IMPORT_MODEL_BYTES);
-    double k = element_bytes(value(in, IMPORT_TYPE_K)), v = element_bytes(value(in, IMPORT_TYPE_V));
-    add_count(root, "params", value(in, IMPORT_PARAMS));
+/* "7.54 GiB", "134.52 M" as tables print them: their few digits; 0: another text. GB is left alone:
+ * nobody can say which of two sizes it is. */
+static double printed(const char *text, const char *units, double base) {
+    if (!text) return 0;
+    number n = number_at(text, false);
+    const char *unit = text + n.len + strspn(text + n.len, " ");
+    const char *at = unit[0] ? strchr(units, unit[0]) : NULL;
+    bool whole = base == 1024 ? strcmp(unit + (at != NULL), "iB") == 0 : unit[at != NULL] == '\0';
+    if (n.kind != NUMBER_OK || !at || !whole) return 0;
+    double v = round(n.v * pow(base, (double)(at - units + 1)));
+    return v > 0 && v < 0x1p53 ? v : 0;
+}
+
+static void field_source(cJSON *root, const char *field, prov p, const char *source) {
+    cJSON *all = cJSON_GetObjectItem(root, "field_provenance");
+    cJSON *one = jw_obj(all ? all : jw_obj(root, "field_provenance"), field);
+    jw_str(one, "provenance", PROV_NAMES[p]);
+    jw_str(one, "source", source);
+}
+
+/* An option, else the count of a file, else the digits of a table. */
+static void add_sizes(cJSON *root, const import *in, const import_card_options *o) {
+    const char *bytes = value(in, IMPORT_MODEL_BYTES), *params = value(in, IMPORT_PARAMS),
+               *size = value(in, IMPORT_SIZE_TEXT), *count = value(in, IMPORT_PARAMS_TEXT);
+    bool counted = bytes && strtoll(bytes, NULL, 10) > 0;
+    double b = printed(size, "KMGT", 1024), n = printed(count, "KMBT", 1000);
+    if (params)
+        add_count(root, "params", params);
+    else if (n > 0)
+        jw_int(root, "params", (int64_t)n);
     if (o->weights_bytes > 0)
         jw_int(root, "weights_bytes", o->weights_bytes);
-    else
+    else if (counted)
         add_count(root, "weights_bytes", bytes);
+    else if (b > 0)
+        jw_int(root, "weights_bytes", (int64_t)b);
+    if (!params && n > 0)
+        field_source(root, "params", PROV_DERIVED,
+                     arena_printf(in->mem, "\"%s\" as the table prints it", count));
+    if (o->weights_bytes > 0) return;
+    if (counted)
+        field_source(root, "weights_bytes", PROV_DERIVED,
+                     "model_size printed by llama-bench; it does not say which part stays on the "
+                     "host");
+    else if (b > 0)
+        field_source(root, "weights_bytes", PROV_DERIVED,
+                     arena_printf(in->mem,
+                                  "\"%s\" as the table prints it; it does not say which part "
+                                  "stays on the host",
+                                  size));
+}
+
+static const char *kv_type(const import *in, const import_card_options *o, import_setting s) {
+    return pick(value(in, s), o->kv_type);
+}
+
+static err_code check_kv_type(const import *in, const import_card_options *o, err *e) {
+    static const import_setting BOTH[] = {IMPORT_TYPE_K, IMPORT_TYPE_V};
+    if (!o->kv_type) return OK;
+    if (element_bytes(o->kv_type) <= 0)
+        return err_set(e, E_USAGE, "--kv-type", "found \"%s\", expected f16, bf16, f32 or q8_0",
+                       o->kv_type);
+    for (size_t i = 0; i < 2; i++) {
+        const import_row *r = import_stated(in, BOTH[i]);
+        if (r && strcmp(r->setting[BOTH[i]], o->kv_type) != 0)
+            return err_set(e, E_USAGE, "--kv-type", "%s, but %s:%zu has %s %s", o->kv_type, r->file,
+                           r->line, IMPORT_SETTINGS[BOTH[i]].name, r->setting[BOTH[i]]);
+    }
+    return OK;
+}
+
+/* Tables name the KV types only where they are not the default. */
+static void add_shape(cJSON *root, const import *in, const import_card_options *o) {
+    double k = element_bytes(kv_type(in, o, IMPORT_TYPE_K)),
+           v = element_bytes(kv_type(in, o, IMPORT_TYPE_V));
+    bool stated = kv_type(in, o, IMPORT_TYPE_K) || kv_type(in, o, IMPORT_TYPE_V);
     if (o->layers > 0) {
         jw_int(root, "layers", o->layers);
         jw_int(root, "full_attention_layers",
@@ -237,15 +307,14 @@ static void add_model(cJSON *root, const import *in, const import_card_options *
     if (o->kv_heads > 0) jw_int(root, "kv_heads", o->kv_heads);
     if (o->head_dim > 0) jw_int(root, "head_dim", o->head_dim);
     if (k > 0 && v > 0) jw_num(root, "kv_element_bytes", (k + v) / 2);
-    if (o->weights_bytes == 0 && bytes && strtoll(bytes, NULL, 10) > 0) {
-        cJSON *w = jw_obj(jw_obj(root, "field_provenance"), "weights_bytes");
-        jw_str(w, "provenance", "derived");
-        jw_str(w, "source",
-               "model_size printed by llama-bench; it does not say which part stays on the host");
-    }
+    if (stated || o->layers == 0 || o->kv_heads == 0 || o->head_dim == 0) return;
+    jw_num(root, "kv_element_bytes", element_bytes("f16"));
+    field_source(root, "kv_element_bytes", PROV_ASSUMED,
+                 "no row states the KV types: f16, the default of llama.cpp");
 }
 
-static void add_machine(cJSON *root, const import *in, const head *h) {
+static void add_machine(cJSON *root, const import *in, const import_card_options *o,
+                        const head *h) {
     const char *fa = value(in, IMPORT_FLASH_ATTN);
     for (size_t i = 0; i < in->rows_n; i++) { /* one that says it goes before "the engine chose" */
         const char *f = in->rows[i].refused ? NULL : in->rows[i].setting[IMPORT_FLASH_ATTN];
@@ -256,8 +325,8 @@ static void add_machine(cJSON *root, const import *in, const head *h) {
     jw_str(en, "build", value(in, IMPORT_BUILD));
     add_count(en, "n_batch", value(in, IMPORT_N_BATCH));
     add_count(en, "n_ubatch", h->ubatch);
-    jw_str(en, "type_k", value(in, IMPORT_TYPE_K));
-    jw_str(en, "type_v", value(in, IMPORT_TYPE_V));
+    jw_str(en, "type_k", kv_type(in, o, IMPORT_TYPE_K));
+    jw_str(en, "type_v", kv_type(in, o, IMPORT_TYPE_V));
     jw_str(en, "kv_layout", KV_LAYOUT_NAMES[h->layout]);
     if (fa && strcmp(fa, "-1") != 0) jw_bool(en, "flash_attention", strcmp(fa, "0") != 0);
     cJSON *hardware = jw_obj(root, "hardware");
@@ -400,7 +469,8 @@ err_code import_card_text(const import *in, const import_card_options *o, buf *o
     for (import_setting s = 0; s < IMPORT_SETTINGS_N; s++)
         if (one_setting(in, s, e)) return e->code;
     head h = {.layout = o->layout};
-    if (one_layout(in, &h.layout, e) || make_head(in, o, &h, e)) return e->code;
+    if (check_kv_type(in, o, e) || one_layout(in, &h.layout, e) || make_head(in, o, &h, e))
+        return e->code;
     qsort(rows, n, sizeof *rows, by_cell);
     cJSON *root = cJSON_CreateObject();
     jw_str(root, "schema", CARD_SCHEMA);
@@ -412,8 +482,9 @@ err_code import_card_text(const import *in, const import_card_options *o, buf *o
     jw_str(root, "source", h.source);
     jw_str(root, "model", h.model);
     jw_str(root, "quant", h.quant);
-    add_model(root, in, o);
-    add_machine(root, in, &h);
+    add_sizes(root, in, o);
+    add_shape(root, in, o);
+    add_machine(root, in, o, &h);
     add_points(root, in, &h, rows, n);
     print_card(root, out);
     cJSON_Delete(root);

@@ -35,6 +35,8 @@ const struct import_setting_info IMPORT_SETTINGS[IMPORT_SETTINGS_N] = {
     [IMPORT_SPECULATION] = {"speculation", "speculative decoding", false},
     [IMPORT_LOAD_MODE] = {"load_mode", "load mode", false},
     [IMPORT_LABEL] = {"label", "label", false},
+    [IMPORT_SIZE_TEXT] = {"model_size_printed", "printed model size", false},
+    [IMPORT_PARAMS_TEXT] = {"params_printed", "printed number of parameters", false},
 };
 
 static void count(cJSON *o, const char *key, int64_t v) {

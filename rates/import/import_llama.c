@@ -119,6 +119,8 @@ static const struct {
                {"file", IMPORT_MODEL},
                {"model_size", IMPORT_MODEL_BYTES},
                {"model_n_params", IMPORT_PARAMS},
+               {"size", IMPORT_SIZE_TEXT},
+               {"params", IMPORT_PARAMS_TEXT},
                {"build_commit", IMPORT_BUILD},
                {"backend", IMPORT_BACKEND},
                {"backends", IMPORT_BACKEND},

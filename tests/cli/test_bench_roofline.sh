@@ -65,6 +65,10 @@ sizes "AMD Instinct MI300X"
 refused "no fit" "do not carry over" "--efficiency"
 sizes "Apple M99"
 refused "no chip" "no single chip"
+sizes "M4 Pro"
+refused "two sizes of one chip" "no single chip" "Apple M4 Pro (16-core GPU)" "Apple M4 Pro (20-core GPU)"
+sizes "NVIDIA H100"
+refused "two chips of one name" "NVIDIA H100 SXM 80GB" "NVIDIA H100 PCIe 80GB"
 roofline --shape qwen2.5-7b --quant q8_0
 refused "no chip given" "--chip"
 roofline --chip "Apple M4 (10-core GPU)" --shape qwen2.5-7b

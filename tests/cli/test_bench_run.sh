@@ -138,6 +138,7 @@ is "run: cold samples" says "cold: 5 samples of 5 points"
 is "run: cold first cells" says "cold: 4 points of first cells of batched runs stay unused"
 is "run: what it projects" says "projects decode: B = 1 to 8, context 32 to 4128 tok"
 is "run: what to do next" says "ratecast fit ./my-gpu.json"
+is "run: and the advice is the projection" says "ratecast project --card ./my-gpu.json -K 4 -H 20 -P 4096"
 is "run: the card is accepted" "$RATECAST" check a/my-gpu.json
 is "run: a projection runs on it" "$RATECAST" project --card a/my-gpu.json -K 4 -H 2 -P 1000
 is "run: method" grep -q '"method": "engine"' a/my-gpu.json
@@ -165,6 +166,25 @@ run import a/my-gpu.raw/*.jsonl --kv-layout split --layers 28 --kv-heads 4 --hea
 sed -e '/"note"/d' -e '/"method"/d' again.json >want
 sed -e '/"note"/d' -e '/"method"/d' a/my-gpu.json >got
 is "same card as import of the raw files" cmp want got
+
+# ---- what a card cannot project is not advised ----
+
+bench one FAIL_AT=" -npp "
+is "no batches: exit 4" test $code -eq 4
+is "no batches: one agent is advised" says "ratecast project --card ./my-gpu.json -K 1 -H 20 -P 4096"
+is "no batches: and can be projected" "$RATECAST" project --card one/my-gpu.json -K 1 -H 20 -P 4096
+# decode at one context only
+bench none FAIL_AT=" -npp " DROP='"n_prompt": 0, "n_gen": 64, "n_depth": 4096,'
+is "no decode: a card is written" test -s none/my-gpu.json
+is "no decode: no projection is advised" sh -c '! grep -q "ratecast project --card" err'
+# shellcheck disable=SC2016 # a command in a text
+is "no decode: what lacks is said" says 'no `ratecast project` on it yet: it lacks decode (see above)'
+run project --card none/my-gpu.json -K 1 -H 20 -P 4096
+is "no decode: and it is refused indeed" test $code -eq 2
+(cd "$T" && "$RATECAST_BENCH" run --model "$T/tools" -o x.json --dry-run) >out 2>err
+code=$?
+is "a folder is no model: exit 2" test $code -eq 2
+is "a folder is no model: said" says "tools: is a directory, expected a file"
 
 # ---- on paper ----
 

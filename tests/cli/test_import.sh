@@ -74,6 +74,70 @@ is "two builds: both lines" grep -q 'other.jsonl:1: engine build is b2, on bench
 import bench.jsonl bench.jsonl
 is "one file twice" test $code -eq 2
 
+# ---- a table: what it prints is not asked for, and only what is missing is ----
+
+{
+    echo '| model | size | params | backend | ngl | test | t/s |'
+    echo '| --- | ---: | ---: | --- | --: | ---: | ---: |'
+    echo '| qwen2 7B Q8_0 | 7.54 GiB | 7.62 B | Metal | 99 | pp512 | 345.10 ± 1.20 |'
+    echo '| qwen2 7B Q8_0 | 7.54 GiB | 7.62 B | Metal | 99 | tg128 | 17.41 ± 0.02 |'
+} >table.md
+named='--model-name m --chip C --machine g'
+shape='--layers 28 --kv-heads 4 --head-dim 128'
+# shellcheck disable=SC2086
+table() { run import table.md -o table.json $named "$@"; }
+# shellcheck disable=SC2086
+table $shape
+is "table: exit 0" test $code -eq 0
+# 7.54 x 2^30 = 8096013352.96
+is "table: its size" grep -q '"weights_bytes": 8096013353' table.json
+is "table: its parameters" grep -q '"params": 7620000000' table.json
+is "table: the size has its source" grep -q '"weights_bytes":{"provenance":"derived","source":"\\"7.54 GiB' table.json
+is "table: asks for no weights" sh -c '! grep -q weights err'
+is "table: asks for no shape" sh -c '! grep -q "cannot project anything" err'
+is "table: the KV type is assumed" grep -q '"kv_element_bytes":{"provenance":"assumed"' table.json
+is "table: and that is said" grep -q 'the KV types are not stated: f16 is assumed, --kv-type would say' err
+"$RATECAST" show ./table.json --json >card
+# 2 x 28 x 4 x 128 x 2
+is "table: bytes of a token" grep -q '"kv_bytes_per_tok": 57344' card
+# shellcheck disable=SC2086
+table $shape --kv-type q8_0
+is "KV type: as ggml packs it, 34 bytes for 32" grep -q '"kv_element_bytes": 1.0625' table.json
+is "KV type: stated" grep -q '"type_k":"q8_0","type_v":"q8_0"' table.json
+is "KV type: nothing assumed" sh -c '! grep -q assumed table.json err'
+table --layers 28 --head-dim 128
+is "a head count lacks: it alone is asked for" grep -q 'known: --kv-heads would supply' err
+table
+is "no shape: all of it is asked for" grep -q 'known: --layers, --kv-heads, --head-dim would supply' err
+is "no shape: no KV bytes" sh -c '! grep -q kv_element_bytes table.json'
+# shellcheck disable=SC2086
+table $shape --weights-bytes 5
+is "weights given: they go before the table" grep -q '"weights_bytes": 5,' table.json
+table --kv-type f17
+is "no KV type of that name" test $code -eq 2
+run import bench.jsonl -o other-type.json --kv-type q8_0
+is "a KV type that the rows contradict" test $code -eq 2
+is "names the row" grep -q 'bench.jsonl:1 has KV type K f16' err
+sed 's/7.54 GiB/8.10 GB/g' table.md >gb.md
+run import gb.md -o gb.json --model-name m --chip C
+is "GB may be either: not taken" sh -c '! grep -q weights_bytes gb.json'
+is "GB: the weights are asked for" grep -q -e '--weights-bytes would supply them' err
+
+sed 's/345.10 ± 1.20/nan/' table.md >nan.md
+sed 's/345.10 ± 1.20/345.10 ± nan/' table.md >spread.md
+sed 's/345.10 ± 1.20/inf ± inf/' table.md >inf.md
+for file in nan inf; do
+    # shellcheck disable=SC2086
+    run import $file.md -o $file.json $named
+    is "$file as a rate: exit 2" test $code -eq 2
+    is "$file as a rate: says so" grep -q "$file.md:3: .*$file" err
+    is "$file as a rate: no card" test ! -e $file.json
+done
+# shellcheck disable=SC2086
+run import spread.md -o spread.json $named
+is "nan as a spread: exit 0" test $code -eq 0
+is "nan as a spread: the rate stays" grep -q '"tok_s":345.1' spread.json
+
 # ---- faults ----
 
 { echo 'ggml_cuda_init: found 1 CUDA devices'; cat bench.jsonl; } >mixed.jsonl

@@ -20,6 +20,7 @@ END
 run show ./exact.json --tsv -o card.tsv
 is "tsv: exit 0" test $code -eq 0
 is "tsv: names card and class" grep -qx '# exact \[ASSUMED\]' card.tsv
+is "tsv: all of it is drawn" grep -qx '# not drawn: nothing' card.tsv
 is "tsv: the header" grep -qx "phase${TAB}kind${TAB}series${TAB}context_tok${TAB}x${TAB}ms${TAB}tok_s" card.tsv
 is "tsv: every decode point" test "$(grep -c "^decode${TAB}measured" card.tsv)" -eq 5
 is "tsv: every prompt" test "$(grep -c "^prefill${TAB}measured" card.tsv)" -eq 2
@@ -35,6 +36,17 @@ is "tsv: between two batch sizes" test "$(ms decode curve 1 100 2) $(ms decode c
 is "tsv: no curve beyond the points" test -z "$(ms decode curve 1 100 5)"
 is "tsv: a prompt" test "$(ms prefill measured 1 0 512)" = 51.200
 is "tsv: tokens a second" test "$(grep -c "^prefill${TAB}measured.*${TAB}10000\$" card.tsv)" -eq 2
+# points that nothing uses, and points without a place: of the exact card plus five
+sed 's/"id": "exact"/"id": "more"/
+s/"decode": \[/"decode": [ {"batch_n": 1, "context_tok": 100, "tok_s": 50, "excluded": "cold"},\
+  {"batch_n": 2, "context_tok": 3000, "tok_s": 50, "excluded": "cold"},/
+s/"prefill": \[/&{"tok_s": 48.54}, {"n_prompt_tok": 512, "batch_n": 2, "tok_s": 12000},\
+  {"n_prompt_tok": 512, "tok_s": 5000, "excluded": "cold"}, /' exact.json >more.json
+run show ./more.json --tsv -o more.tsv
+is "not used: every one is there as such" test "$(grep -c "^decode${TAB}excluded${TAB}0" more.tsv) $(grep -c "^prefill${TAB}excluded${TAB}0" more.tsv)" = '2 1'
+is "not used: with its time" grep -qx "decode${TAB}excluded${TAB}0${TAB}100${TAB}1${TAB}20${TAB}50" more.tsv
+is "not used: the others stay as they are" sh -c 'grep -v excluded more.tsv | sed 1,2d >rest && sed 1,2d card.tsv | cmp - rest'
+is "no place: said" grep -qx '# not drawn: a prefill rate of unstated length (48.54 tok/s), a prefill rate of several prompts together' more.tsv
 run show ./exact.json --tsv --json
 refused "tsv and json" --tsv --json
 
@@ -47,17 +59,24 @@ refused "picture over the text" card.svg --output
 sed 's/"prefill": .*/"claim_only": true, "prefill": [], "decode": []}/; /^ "decode"/,$d' exact.json >empty.json
 run show ./empty.json --plot card.svg
 refused "picture of no points" 'no points to draw'
+sed 's/"prefill": \[/&{"tok_s": 85}/; s/"id": "exact"/"id": "empty"/' empty.json >one.json
+run show ./one.json --plot card.svg
+refused "picture of a point without a place" 'no points to draw, only a prefill rate of unstated length (85 tok/s)'
 is "refused: nothing is written" test ! -e card.svg
 if command -v gnuplot >/dev/null; then
     for card in "$REPO"/rates/*.json ./exact.json; do
         grep -q '"schema": *"ratecast.rate-card/1"' "$card" || continue
-        [ "$("$RATECAST" show "$card" --tsv | wc -l)" -gt 2 ] || continue
+        [ "$("$RATECAST" show "$card" --tsv | wc -l)" -gt 3 ] || continue
         run show "$card" --plot card.svg
         is "picture of $(basename "$card"): exit 0" test $code -eq 0
     done
+    is "picture: nothing is unused" sh -c '! grep -q "not used" card.svg'
     is "picture: names its card" grep -q 'exact' card.svg
     is "picture: both phases" sh -c 'grep -q "time of a step" card.svg && grep -q "tokens a second" card.svg'
     is "picture: a series" grep -q 'context 1100' card.svg
+    run show ./more.json --plot more.svg
+    is "picture: what is not used is named so" grep -q 'not used' more.svg
+    is "picture: what is not drawn is said" grep -q 'not drawn: a prefill rate of unstated length (48.54 tok/s)' more.svg
 else
     echo "SKIPPED: no gnuplot, no picture drawn"
 fi

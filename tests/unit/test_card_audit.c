@@ -136,7 +136,7 @@ static const edit EDITS[] = {
     {"bandwidth in bits", "150e9", "1200e9", R_UNITS, "bandwidth", AUDIT_FAIL, VERDICT_DEFECT,
      "bandwidth", ""},
     {"bandwidth in GB/s", "150e9", "150", R_UNITS, "bandwidth", AUDIT_FAIL, VERDICT_DEFECT,
-     "bandwidth decode-stream decode-pass prefill-pass", ""},
+     "bandwidth decode-stream decode-pass prefill-pass", "time-unit"},
     {"arithmetic of another chip", "6.36e12", "7.4e12", R_CONSISTENCY, "arithmetic", AUDIT_FAIL,
      VERDICT_DEFECT, "arithmetic", ""},
     {"a chip that nobody lists", "Apple M3 Pro (18-core GPU)", "Z80", R_ROOFLINE, "decode-stream",
@@ -180,6 +180,25 @@ static const edit EDITS[] = {
      R_CONSISTENCY, "same-key", AUDIT_PASS, VERDICT_SOUND, "", ""},
     {"weights of another precision", "\"Q8_0\"", "\"Q4_0\"", R_MEMORY, "weight-bits", AUDIT_FAIL,
      VERDICT_DEFECT, "weight-bits", ""},
+    /* 7437 bytes over 55 ms: a millionth of 90 % of the bandwidth */
+    {"weights in MB", "7437500000", "7437", R_UNITS, "time-unit", AUDIT_CANNOT_TELL, VERDICT_DEFECT,
+     "weight-bits", "time-unit"},
+    {"bandwidth in GB/s", "150e9", "150", R_UNITS, "time-unit", AUDIT_CANNOT_TELL, VERDICT_DEFECT,
+     "bandwidth decode-stream decode-pass prefill-pass", "time-unit"},
+    /* 5e-6 of it: a thousand times that is idle still, a million times is more than all */
+    {"a bandwidth that no prefix mends", "150e9", "27e15", R_UNITS, "time-unit", AUDIT_CANNOT_TELL,
+     VERDICT_DEFECT, "bandwidth", "time-unit"},
+    /* 7e9 parameters in 437.5e6 bytes are half a bit each */
+    {"half a bit of a precision nobody knows",
+     "\"Q8_0\", \"architecture\": \"dense\", \"params\": 7000000000, \"weights_bytes\": "
+     "7437500000",
+     "\"UD-X\", \"architecture\": \"dense\", \"params\": 7000000000, \"weights_bytes\": "
+     "437500000",
+     R_MEMORY, "weight-bits", AUDIT_FAIL, VERDICT_DEFECT, "weight-bits", ""},
+    /* 28 layers x 4 heads x 128 x 128 are 1,835,008 parameters; 229,375 bytes are one bit less 1 */
+    {"fewer bytes than the keys alone take",
+     "\"params\": 7000000000, \"weights_bytes\": 7437500000", "\"weights_bytes\": 229375", R_MEMORY,
+     "weight-shape", AUDIT_FAIL, VERDICT_DEFECT, "weight-shape", "time-unit prefill-arithmetic"},
     {"a precision nobody knows", "\"Q8_0\"", "\"UD-X\"", R_MEMORY, "weight-bits", AUDIT_CANNOT_TELL,
      VERDICT_SOUND, "", ""},
     {"weights above the memory", "38654705664", "7000000000", R_MEMORY, "fits", AUDIT_FAIL,
@@ -274,6 +293,36 @@ Test(card_audit, small_weights_run_on_integers) {
     cr_expect_eq(f->outcome, AUDIT_FAIL);
     cr_expect_float_eq(f->expected, 165.2, 1e-9);
     cr_expect_float_eq(f->found, 200, 1e-9);
+}
+
+Test(card_audit, bytes_that_the_keys_leave_room_for) {
+    const char *text = edited(BASE, "\"params\": 7000000000, ", "");
+    audit a = audit_text(edited(text, "7437500000", "229376")); /* one bit for each, exactly */
+    cr_expect_null(find(&a, "weight-shape"));
+}
+
+/* The catalogue's 6.36 TFLOP/s are the GPU's; its 150 GB/s are the whole chip's, one memory for
+ * both. A graphics card's memory is no ceiling of a CPU beside it. */
+Test(card_audit, a_cpu_is_not_held_against_the_gpu) {
+    const char *text = edited(BASE, "\"mem_bw_bytes_s\": 150e9, \"fp16_flop_s\": 6.36e12, ", "");
+    const char *by_engine = edited(text, "\"name\": \"e\"", "\"name\": \"e-cpu\"");
+    const char *by_chip = edited(text, "18-core GPU", "12-core CPU");
+    const char *by_threads =
+        edited(text, "\"prefill\": [", "\"host\": {\"threads_n\": 6}, \"prefill\": [");
+    const char *const CPUS[] = {by_engine, by_chip, by_threads};
+    for (size_t i = 0; i < 3; i++) {
+        audit a = audit_text(CPUS[i]);
+        cr_expect_eq(find(&a, "prefill-arithmetic")->outcome, AUDIT_CANNOT_TELL, "case %zu", i);
+        cr_expect_not_null(strstr(find(&a, "prefill-arithmetic")->why, "CPU"), "case %zu", i);
+        cr_expect_float_eq(find(&a, "decode-stream")->expected, 150, 1e-9, "case %zu", i);
+    }
+    audit gpu = audit_text(text);
+    cr_expect_float_eq(find(&gpu, "prefill-arithmetic")->expected, 6.36, 1e-9);
+    audit own = audit_text(edited(BASE, "\"name\": \"e\"", "\"name\": \"e-cpu\""));
+    cr_expect_float_eq(find(&own, "prefill-arithmetic")->expected, 6.36, 1e-9, "its own statement");
+    cr_expect_null(find(&own, "arithmetic"), "nothing to compare it with");
+    audit beside = audit_text(edited(by_engine, "Apple M3 Pro (18-core GPU)", "RTX 4090"));
+    cr_expect_eq(find(&beside, "decode-stream")->outcome, AUDIT_CANNOT_TELL);
 }
 
 /* An M5 has a matrix unit that nobody states: its listed 4.15 TFLOP/s are no ceiling, not even when

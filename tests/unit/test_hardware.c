@@ -199,3 +199,59 @@ Test(hardware, faults_have_their_place) {
     err e = {0};
     cr_assert_eq(hardware_load("/no/such/file", support_arena(), &c, &e), E_IO);
 }
+
+Test(hardware, a_cpu_is_told_from_a_gpu) {
+    cr_expect(hardware_is_cpu("Apple M3 Pro (12-core CPU)"));
+    cr_expect(hardware_is_cpu("fak-cpu"));
+    cr_expect(hardware_is_cpu("2 CPUs"));
+    cr_expect_not(hardware_is_cpu("M3 Max, 14-core CPU, 30-core GPU"));
+    cr_expect_not(hardware_is_cpu("Apple M3 Pro (18-core GPU)"));
+    cr_expect_not(hardware_is_cpu("llama.cpp"), "a word, not letters");
+    cr_expect_not(hardware_is_cpu(NULL));
+}
+
+/* A ceiling may be the highest of several; a chip that something is projected for may not. */
+Test(hardware, one_chip_or_a_refusal_that_names_them) {
+    static const struct {
+        const char *text, *chip;        /* NULL: refused */
+        const char *names[3], *unnamed; /* in the refusal, and not in it */
+    } CASES[] = {
+        {"Apple M4 Pro (20-core GPU)", "Apple M4 Pro (20-core GPU)", {0}, NULL},
+        {"m4 pro, 16 GPU cores", "Apple M4 Pro (16-core GPU)", {0}, NULL},
+        {"M3 Max, 14-core CPU, 30-core GPU", "Apple M3 Max (30-core GPU)", {0}, NULL},
+        {"RTX 4090", "NVIDIA RTX 4090", {0}, NULL},
+        {"NVIDIA H200", "NVIDIA H200 SXM", {0}, NULL}, /* there is no other H200 */
+        {"A100 80GB", "NVIDIA A100 SXM 80GB", {0}, NULL},
+        {"GB10", "NVIDIA DGX Spark (GB10)", {0}, NULL},
+        {"Apple M4 Pro", NULL, {"M4 Pro (16-core GPU)", "M4 Pro (20-core GPU)"}, "M4 (8-core"},
+        {"M4", NULL, {"M4 (8-core GPU)", "M4 (10-core GPU)"}, "Pro"},
+        {"NVIDIA H100", NULL, {"H100 SXM 80GB", "H100 PCIe 80GB"}, "H200"},
+        {"M5 Ultra (60-core GPU)", NULL, {"M5 Ultra (80-core GPU)"}, NULL}, /* another size */
+        {"A100 40GB", NULL, {"A100 SXM 80GB"}, NULL},
+        {"Apple M6 (9-core CPU)", NULL, {"M6 (12-core GPU)"}, NULL}, /* names no GPU */
+        {"M1 Pro or M1 Max", NULL, {"M1 Pro (14-core GPU)", "M1 Max (24-core GPU)"}, "M1 (7"},
+        {"RTX 3090 Ti", NULL, {"none is named so"}, "RTX 3090,"},
+        {"", NULL, {"none is named so"}, NULL},
+    };
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        err e = {0};
+        const hardware *h = NULL;
+        err_code code = hardware_pick(shipped(), CASES[i].text, "--chip", &h, &e);
+        cr_expect_eq(code, CASES[i].chip ? OK : E_USAGE, "\"%s\": %s", CASES[i].text, e.what);
+        if (CASES[i].chip) cr_expect_str_eq(h->chip, CASES[i].chip, "\"%s\"", CASES[i].text);
+        for (size_t k = 0; k < 3 && CASES[i].names[k]; k++)
+            cr_expect_not_null(strstr(e.what, CASES[i].names[k]), "\"%s\": %s", CASES[i].text,
+                               e.what);
+        if (CASES[i].unnamed)
+            cr_expect_null(strstr(e.what, CASES[i].unnamed), "\"%s\": %s", CASES[i].text, e.what);
+    }
+}
+
+/* However many it may be, no name is cut. */
+Test(hardware, a_long_list_of_chips_ends_with_a_whole_name) {
+    err e = {0};
+    const hardware *h = NULL;
+    const char *all = "M1, M2, M3, M4, M5, M1 Pro, M2 Pro, M3 Pro, M4 Pro";
+    cr_assert_eq(hardware_pick(shipped(), all, "--chip", &h, &e), E_USAGE);
+    cr_expect_str_eq(e.what + strlen(e.what) - strlen("-core GPU)"), "-core GPU)", "%s", e.what);
+}
