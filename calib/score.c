@@ -124,11 +124,11 @@ static void median_of(const double *v, size_t n, double *out, bool *used) {
     for (size_t i = 0; i < n && m < 64; i++)
         if (v[i] > 0) sorted[m++] = v[i];
     if (m < 2) return;
-    stat_sort_f64(sorted, m);
+    double median = stat_median_f64(sorted, m); /* sorts */
     lo = sorted[0];
     hi = sorted[m - 1];
     if ((hi - lo) / lo <= REPEATS_DIFFER_FRAC) return;
-    *out = sorted[stat_rank(m, 500000)];
+    *out = median;
     *used = true;
 }
 
