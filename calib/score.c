@@ -98,6 +98,7 @@ static err_code project(const replay *r, score_run *out, err *e) {
         out->wall_s = (double)sim.wall_ns / 1e9;
         out->lo_s = (double)wall.lo_ns / 1e9;
         out->hi_s = (double)wall.hi_ns / 1e9;
+        out->with_host = wall.with_host;
         out->cold = (witness_summary){m.ttft_cold.n, (double)m.ttft_cold.p50_ns / 1e9,
                                       (double)m.ttft_cold.p95_ns / 1e9};
         out->warm = (witness_summary){m.ttft_warm.n, (double)m.ttft_warm.p50_ns / 1e9,

@@ -42,8 +42,9 @@ MUST_USE err_code project_run(const scenario *s, const char *const *only, size_t
 /* Weakest class of any arm's times, at best MODELED: what a projection as a whole may call itself.
  */
 prov projection_prov(const projection *p);
-/* Does any card behind it describe a simulated device? */
+/* Does any card behind it, or behind one of its arms, describe a simulated device? */
 bool projection_simulated(const projection *p);
+bool arm_simulated(const arm *a);
 /* Replays an arm of `p`, with the device's time in `device`: the session that `p` has, again. */
 MUST_USE err_code project_record(const projection *p, size_t arm_i, span_list *device, err *e);
 

@@ -136,8 +136,8 @@ size_t report_card_tsv(const card *c, arena *scratch, buf *out) {
     e = (err){0};
     if (prefill_curve_fit(c, decode.decode, -1, scratch, &p, &e) == OK) prefill.prefill = &p;
     prefill.v = prompt_cells(c, prefill.prefill ? p.n_ubatch : 0, scratch, &prefill.n);
-    buf_addf(out, "# %s [%s]\nphase\tkind\tseries\tcontext_tok\tx\tms\ttok_s\n", c->id,
-             PROV_UPPER[c->prov]);
+    buf_addf(out, "# %s [%s%s]\nphase\tkind\tseries\tcontext_tok\tx\tms\ttok_s\n", c->id,
+             PROV_UPPER[c->prov], c->simulated_device ? ", SIMULATED DEVICE" : "");
     add_phase(&decode, scratch, out);
     add_phase(&prefill, scratch, out);
     return decode.n + prefill.n;

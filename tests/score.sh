@@ -20,11 +20,11 @@ validate() { # NAME FOLDER CARD...
     done
     "$program" validate "$folder" --summaries "$@" >"$T/$name" || exit 1
     echo "$folder"
-    sed -n '/^| error in %/,/^90 % intervals/p' "$T/$name"
+    sed -n '/^| error in %/,/^90 % /p' "$T/$name"
     echo
     # name, runs, mean, median, p90, max, bias; then covered and half-width of the intervals
     sed -n '/^| error in %/,$s/^| \(.*\) |$/\1/p' "$T/$name" | sed '1d; s/ *| */|/g; s/|-/|−/g' >"$T/$name.rows"
-    sed -n 's/^90 % intervals[^0-9]* contain \([0-9]*\) %.*half-width \([0-9.]*\) %$/\1|\2/p' "$T/$name" >"$T/$name.covered"
+    sed -n 's/^90 % [^:]*: contains \([0-9]*\) %.*half-width \([0-9.]*\) %$/\1|\2/p' "$T/$name" >"$T/$name.covered"
 }
 validate h200 calib/witnessed/h200-llama-server qwen2-7b-like-q8_0-h200-split qwen2-7b-like-q8_0-h200-unified \
     qwen2-1.5b-like-q8_0-h200-split
