@@ -98,6 +98,18 @@ is "validate, a card without host terms: never an interval" sh -c '! grep -q "90
 run validate good --summaries --card ./bare.json --tsv
 # shellcheck disable=SC2016 # of awk
 is "validate, a card without host terms: the table of the picture" awk -F '\t' 'NR > 1 && $8 != 0 || NF != 9 { exit 1 }' out
+sed '1s/{/{"simulated_device": true,/' bare.json >sim.json
+run validate good --summaries --card ./sim.json
+refused "a card of a simulated device" --allow-simulated-device
+run validate good --summaries --card ./sim.json --allow-simulated-device
+is "a simulated device, allowed: says so" grep -q '^\[SIMULATED DEVICE\]' out
+run validate good --summaries --card ./sim.json --allow-simulated-device --json
+is "a simulated device, allowed: JSON says so" test "$(grep -c '"simulated_device": true' out)" -eq 2
+run validate good --summaries --card ./sim.json --allow-simulated-device --tsv
+# shellcheck disable=SC2016 # of awk
+is "a simulated device, allowed: the table of the picture" awk -F '\t' 'NR > 1 && $9 != 1 { exit 1 }' out
+run validate good --summaries --card $SPLIT --json
+is "a real device: JSON says nothing" sh -c '! grep -q simulated_device out'
 run validate good --summaries --card $SPLIT --tsv
 # shellcheck disable=SC2016 # of awk
 is "validate, host terms: the table of the picture" awk -F '\t' 'NR > 1 && $8 != 1 || NF != 9 { exit 1 }' out
