@@ -35,7 +35,8 @@ MUST_USE err_code measure(gpu *g, const gpu_dispatch *d, size_t n, int64_t items
 double measure_spread(const measurement *m);
 /* Do three medians agree within 2 %? */
 bool measure_agree(const double medians[3]);
-/* Percentiles of n > 0 samples (nearest rank) into `out`; the samples keep their order. E_LIMIT. */
+/* Median, p10 and p90 (nearest rank) of n > 0 samples into `out`; they keep their order. E_LIMIT.
+ */
 MUST_USE err_code measure_summarise(const double *samples, size_t n, arena *mem, measurement *out,
                                     err *e);
 

@@ -98,6 +98,7 @@ static err_code project(const replay *r, score_run *out, err *e) {
         out->wall_s = (double)sim.wall_ns / 1e9;
         out->lo_s = (double)wall.lo_ns / 1e9;
         out->hi_s = (double)wall.hi_ns / 1e9;
+        out->with_host = wall.with_host;
         out->cold = (witness_summary){m.ttft_cold.n, (double)m.ttft_cold.p50_ns / 1e9,
                                       (double)m.ttft_cold.p95_ns / 1e9};
         out->warm = (witness_summary){m.ttft_warm.n, (double)m.ttft_warm.p50_ns / 1e9,
@@ -124,11 +125,11 @@ static void median_of(const double *v, size_t n, double *out, bool *used) {
     for (size_t i = 0; i < n && m < 64; i++)
         if (v[i] > 0) sorted[m++] = v[i];
     if (m < 2) return;
-    stat_sort_f64(sorted, m);
+    double median = stat_median_f64(sorted, m); /* sorts */
     lo = sorted[0];
     hi = sorted[m - 1];
     if ((hi - lo) / lo <= REPEATS_DIFFER_FRAC) return;
-    *out = sorted[stat_rank(m, 500000)];
+    *out = median;
     *used = true;
 }
 

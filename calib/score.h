@@ -12,6 +12,7 @@ typedef struct error_stats {
 typedef struct score_run {
     const replay *r;
     double wall_s, lo_s, hi_s; /* projected, with its 90 % interval */
+    bool with_host;            /* the interval is of more than the card's scatter */
     double card_only_wall_s;
     witness_summary cold, warm; /* projected */
     double itl_p50_s, itl_p99_s, memory_bytes;

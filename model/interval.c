@@ -39,10 +39,16 @@ err_code interval_of(const arm *a, const workload *w, const cost *c, const sim_r
     if (out->known && a->engine == ENGINE_LLAMA_SERVER && host->known) {
         if (llama_server_wall_spread_frac(a, w, c, host, sim->wall_ns, &server, e)) return e->code;
         spread = sqrt(spread * spread + server * server);
+        out->with_host = true;
         out->from = "scatter of the card's points, standard errors of the host terms, spread of "
                     "identical runs";
     }
     out->lo_ns = llround((double)sim->wall_ns * exp(-Z90 * spread));
     out->hi_ns = llround((double)sim->wall_ns * exp(Z90 * spread));
     return OK;
+}
+
+const char *interval_name(size_t by_scatter_n, size_t with_host_n) {
+    if (by_scatter_n == 0) return "90 % interval";
+    return with_host_n ? "90 % interval or by card scatter" : "90 % by card scatter";
 }

@@ -347,13 +347,14 @@ err_code project_record(const projection *p, size_t arm_i, span_list *device, er
     return e->code;
 }
 
+bool arm_simulated(const arm *a) {
+    const assumption *gain = arm_assumes(a, TERM_DECODE_GAIN_CARD);
+    return a->card->simulated_device || (gain && gain->gain_card->simulated_device);
+}
+
 bool projection_simulated(const projection *p) {
     bool any = false;
-    for (size_t i = 0; i < p->arms_n; i++) {
-        const assumption *gain = arm_assumes(p->arms[i].arm, TERM_DECODE_GAIN_CARD);
-        any |= p->arms[i].arm->card->simulated_device;
-        any |= gain && gain->gain_card->simulated_device;
-    }
+    for (size_t i = 0; i < p->arms_n; i++) any |= arm_simulated(p->arms[i].arm);
     return any;
 }
 

@@ -62,8 +62,9 @@ void memory_fit_say(const arm_result *r, char *out, size_t cap);
 /* Weakest class of any arm's times, at best MODELED: what a projection as a whole may call itself.
  */
 prov projection_prov(const projection *p);
-/* Does any card behind it describe a simulated device? */
+/* Does any card behind it, or behind one of its arms, describe a simulated device? */
 bool projection_simulated(const projection *p);
+bool arm_simulated(const arm *a);
 /* Replays an arm of `p`, with the device's time in `device`: the session that `p` has, again. */
 MUST_USE err_code project_record(const projection *p, size_t arm_i, span_list *device, err *e);
 

@@ -1,6 +1,6 @@
 # Where the wall-clock goes: a bar an arm, by device prefill, decode, other and idle time.
 # usage: gnuplot -d -c stack.gp DATA.tsv PICTURE, DATA.tsv as `ratecast project SCENARIO --plot` makes it: a comment (what
-# it is, K, H, P, the baseline), then arm, wall_s, prefill_s, decode_s, other_s, idle_s, lo_s, hi_s, speedup,
+# it is, K, H, P, the baseline, what the intervals are called), then arm, wall_s, prefill_s, decode_s, other_s, idle_s, lo_s, hi_s, speedup,
 # extrapolated; that line names them.
 data = ARG1
 picture = ARG2
@@ -26,6 +26,7 @@ extrapolated = 0
 head = ""
 session = ""
 base = ""
+interval = ""
 total(k) = sum [i=1:arms_n] part[4 * i - 4 + k]
 see(name, w, p, d, o, r, lo, hi, gain_text, e) = (arms_n = arms_n + 1, arm[arms_n] = name, wall[arms_n] = w, \
     part[4 * arms_n - 3] = p, part[4 * arms_n - 2] = d, part[4 * arms_n - 1] = o, part[4 * arms_n] = r, \
@@ -36,7 +37,8 @@ stats data skip 2 using (see(strcol(1), $2, $3, $4, $5, $6, strcol(7), strcol(8)
 counted(n, what) = sprintf("%s %s%s", n, what, n eq "1" ? "" : "s")
 stats data every ::0::0 using (head = strcol(1), \
     session = counted(strcol(2), "agent")." of ".counted(strcol(3), "turn")." on a prefix of ".counted(strcol(4), "token"), \
-    base = strcol(5), 1) nooutput
+    base = strcol(5), interval = strcol(6), 1) nooutput
+simulated = strstrt(head[1:strstrt(head, "]")], "SIMULATED DEVICE") ? "SIMULATED DEVICE. " : ""
 
 # ---- sizes: what a name and a number need beside the bars ----
 
@@ -82,7 +84,7 @@ set format x (right >= 1e5 ? "%.0f" : "%g")
 set xlabel "wall-clock, s"
 set ytics scale 0 nomirror ("" 1)
 do for [i=1:arms_n] { set ytics add ((arms_n <= 16 ? two(arm[i], name_n) : one(arm[i], name_n)) i) }
-set label 1 one("Where the wall-clock goes: ".head[strstrt(head, "]") + 2:*], 84) at screen 30.0 / picture_px_x, screen 1 - 26.0 / picture_px_y \
+set label 1 one(simulated."Where the wall-clock goes: ".head[strstrt(head, "]") + 2:*], 84) at screen 30.0 / picture_px_x, screen 1 - 26.0 / picture_px_y \
     font "DejaVu Sans,17"
 set label 2 session at screen 30.0 / picture_px_x, screen 1 - 54.0 / picture_px_y font "DejaVu Sans,14"
 set label 3 head[3:strstrt(head, "]")].", no part of it ran on silicon.".(arms_n > 1 ? " x: wall-clock of ".one(base, 50)." over the arm's." : "") \
@@ -109,7 +111,7 @@ if (there eq "") { there = " 1" }
 if (intervals_n > 0) {
     plot for [k in there] @bars, \
         data skip 2 using (strcol(8) eq "" ? NaN : $2):($0 + 1):7:8 with xerrorbars pointtype -1 linewidth 2 \
-            linecolor rgb "#000000" title "90 % interval"
+            linecolor rgb "#000000" title interval
 } else {
     plot for [k in there] @bars
 }

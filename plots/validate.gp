@@ -1,6 +1,7 @@
 # Projected against witnessed wall-clock, one point a run.
 # usage: gnuplot -d -c validate.gp DATA.tsv PICTURE, DATA.tsv of `ratecast validate --tsv`:
-# run_id, arm, witnessed_s, projected_s, lo_s, hi_s, card_only_s; the first line names them.
+# run_id, arm, witnessed_s, projected_s, lo_s, hi_s, card_only_s, with_host (1: the interval is of more than the card's
+# scatter), simulated (1: the card is of a simulated device); the first line names them.
 data = ARG1
 picture = ARG2
 here = ARG0
@@ -31,6 +32,13 @@ count(seen, said, name, card_only) = (of_n = of_n + (seen > 0 && said > 0), in_5
     seen > 0 && card_only > 0 && !strstrt(with_cards." ", sprintf(" %d ", find(name))) ? \
         (with_cards = with_cards.sprintf(" %d", find(name)), 0) : 0, 1)
 stats data skip 1 using (count($3, $4, strcol(2), $7)) nooutput
+by_scatter = 0
+with_host = 0
+simulated = 0
+kind(from, to, host, sim) = (simulated = simulated + sim, to > from ? (host > 0 ? (with_host = with_host + 1) : (by_scatter = by_scatter + 1)) : 0, 1)
+stats data skip 1 using (kind($5, $6, $8, $9)) nooutput
+# as `ratecast` calls them in its tables
+interval = by_scatter == 0 ? "90 % interval" : with_host == 0 ? "90 % by card scatter" : "90 % interval or by card scatter"
 lo = lo / 1.12
 hi = hi * 1.12
 
@@ -50,7 +58,7 @@ do for [m in "4 6 7 8 9"] { do for [d = -6:8] {
 } }
 set xlabel "witnessed wall-clock, s"
 set ylabel "projected wall-clock, s"
-set title sprintf("Projected against witnessed wall-clock, %d runs\ninside ± 5 %%: %d of %d; inside ± 10 %%: %d of %d", \
+set title (simulated > 0 ? "SIMULATED DEVICE. " : "").sprintf("Projected against witnessed wall-clock, %d runs\ninside ± 5 %%: %d of %d; inside ± 10 %%: %d of %d", \
     runs_n, in_5, of_n, in_10, of_n)
 set key outside right top Left reverse samplen 1 spacing 1.25 width 1
 set samples 200
@@ -66,6 +74,6 @@ plot "+" using 1:($1 * 0.9):($1 * 1.1) with filledcurves fillstyle solid 1 nobor
      x with lines linetype 1 linewidth 1 linecolor rgb "#808080" title "projected = witnessed", \
      @cards for [i=1:arms_n] data skip 1 using 3:(is(i, $4)):5:6 with yerrorbars pointtype int(pick(filled, i)) pointsize 0.9 \
          linewidth 1.2 linecolor rgb colour(i) title arm[i], \
-     keyentry with yerrorbars pointtype -1 linewidth 1.2 linecolor rgb "#404040" title "90 % interval", \
+     keyentry with yerrorbars pointtype -1 linewidth 1.2 linecolor rgb "#404040" title interval, \
      keyentry with points pointtype 6 pointsize 0.8 linewidth 1 linecolor rgb "#404040" title "card only, no host terms"
 unset output

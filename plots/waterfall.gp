@@ -125,7 +125,12 @@ slower_is = "#d55e00"
 arm_is = "#009e73"
 base_is = "#cc79a7"
 shade(i) = kind[i] eq "printed" ? print_is : kind[i] eq "from" || kind[i] eq "to" ? state_is : \
-    value[3 * i - 2] eq "" || change[3 * i - 2] eq "" || change[3 * i - 2] >= 0 ? faster_is : slower_is
+    up(i) ? faster_is : slower_is
+# a step that raises the speedup; between arms one that shortens the wall-clock, which is the same where both are known
+up(i) = within && change[3 * i - 1] ne "" ? change[3 * i - 1] <= 0 : \
+    value[3 * i - 2] eq "" || change[3 * i - 2] eq "" || change[3 * i - 2] >= 0
+up_is = within ? "faster" : "speedup up"
+down_is = within ? "slower" : "speedup down"
 paint(q, i) = q == 1 || within ? shade(i) : q == 2 ? arm_is : base_is
 low(q, i) = before(q, i) < after(q, i) ? before(q, i) : after(q, i)
 high(q, i) = before(q, i) < after(q, i) ? after(q, i) : before(q, i)
@@ -169,9 +174,9 @@ do for [panel=1:2] {
     if (panel == 1) {
         if (right[1] > 1) { set arrow 9000 from 1, graph 0 to 1, graph 1 nohead back dashtype 2 linewidth 1.2 linecolor rgb "#404040" }
         if (has("printed")) {
-            plot outside notitle, @box state_is title "projected", @box print_is title "printed", @box faster_is title "step up", @box slower_is title "step down"
+            plot outside notitle, @box state_is title "projected", @box print_is title "printed", @box faster_is title up_is, @box slower_is title down_is
         } else {
-            plot outside notitle, @box state_is title "projected", @box faster_is title "step up", @box slower_is title "step down"
+            plot outside notitle, @box state_is title "projected", @box faster_is title up_is, @box slower_is title down_is
         }
     } else {
         if (within) { plot outside notitle } else {

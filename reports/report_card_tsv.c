@@ -179,8 +179,8 @@ size_t report_card_tsv(const card *c, arena *scratch, buf *out) {
     prefill.v = prompt_cells(c, prefill.prefill ? p.n_ubatch : 0, scratch, &prefill.n);
     const char *undrawn = report_card_undrawn(c, scratch);
     bool all = undrawn && !undrawn[0];
-    buf_addf(out, "# %s [%s]\n# not drawn: %s\nphase\tkind\tseries\tcontext_tok\tx\tms\ttok_s\n",
-             c->id, PROV_UPPER[c->prov],
+    buf_addf(out, "# %s [%s%s]\n# not drawn: %s\nphase\tkind\tseries\tcontext_tok\tx\tms\ttok_s\n",
+             c->id, PROV_UPPER[c->prov], c->simulated_device ? ", SIMULATED DEVICE" : "",
              all       ? "nothing"
              : undrawn ? undrawn
                        : "?");

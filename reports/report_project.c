@@ -119,15 +119,23 @@ static const metric_row ROWS[] = {
 };
 enum { ROWS_N = sizeof ROWS / sizeof *ROWS };
 
-/* "12.61 to 14.05"; a dash where rates were declared. */
-static const char *interval_text(const view *v, const arm_result *a) {
-    if (!a->wall.known) return v->csv ? "" : "–";
+/* "12.61 to 14.05", "by scatter" behind it where other arms of the row have more in theirs; a dash
+ * where rates were declared. */
+static const char *interval_text(const view *v, const arm_result *a, bool mixed) {
+    if (!a->wall.known) return "–";
     double lo = (double)a->wall.lo_ns / 1e9, hi = (double)a->wall.hi_ns / 1e9;
-    if (v->csv) return arena_printf(v->mem, "%.9g to %.9g", lo, hi);
-    return arena_printf(v->mem, "%s to %s", number_seconds(v->mem, lo), number_seconds(v->mem, hi));
+    return arena_printf(v->mem, "%s to %s%s", number_seconds(v->mem, lo),
+                        number_seconds(v->mem, hi),
+                        mixed && !a->wall.with_host ? " by scatter" : "");
 }
 
-static const char *value_text(const view *v, const metric_row *row, value x, bool extrapolated) {
+/* Does `x` rest on a price outside the card's range? Nothing does where no time is. */
+static bool beyond(value x, const arm_result *a) {
+    return x.timed && !x.absent && x.v != 0 && a->extrapolations_n > 0;
+}
+
+static const char *value_text(const view *v, const metric_row *row, const arm_result *a) {
+    value x = row->get(a);
     if (x.absent) return v->csv ? "" : "–";
     const char *s = "";
     if (v->csv) {
@@ -153,13 +161,12 @@ static const char *value_text(const view *v, const metric_row *row, value x, boo
         s = arena_printf(v->mem, "%.2f", x.v);
         break;
     }
-    return arena_printf(v->mem, "%s%s%s", x.floor ? "≥ " : "", s,
-                        x.timed && extrapolated ? " †" : "");
+    return arena_printf(v->mem, "%s%s%s", x.floor ? "≥ " : "", s, beyond(x, a) ? " †" : "");
 }
 
 static const char *cell_text(const view *v, const metric_row *row, const arm_result *a) {
     if (row->get == get_peak && !v->csv) return report_peak(a, v->mem);
-    return value_text(v, row, row->get(a), a->extrapolations_n > 0);
+    return value_text(v, row, a);
 }
 
 /* First arm against the baseline: how many times less time or more rate, or how many MiB less. */
@@ -198,31 +205,73 @@ static bool row_empty(const view *v, const metric_row *row) {
     return true;
 }
 
-/* Stands below the wall-clock when any arm has an interval. */
-static void interval_row(view *v, bool gain) {
-    const char *cells[TABLE_COLS_MAX];
-    size_t at = 0;
-    bool any = v->csv, host = true;
-    for (size_t i = 0; i < v->p->arms_n; i++) {
-        const arm_result *a = &v->p->arms[i];
-        any |= a->wall.known;
-        host &= a->arm->engine == ENGINE_LLAMA_SERVER && a->arm->card->fitted_host.known;
+/* ---- columns of the CSV that stand for marks and banners ---- */
+
+typedef bool arm_is_fn(const metric_row *row, const arm_result *a);
+
+static bool is_beyond(const metric_row *row, const arm_result *a) {
+    return beyond(row->get(a), a);
+}
+
+static bool is_simulated(const metric_row *row, const arm_result *a) {
+    value x = row->get(a);
+    return x.timed && !x.absent && arm_simulated(a->arm);
+}
+
+/* `interval`: of the ends of an interval, which not every arm has. */
+static const char *arms_that(const view *v, const metric_row *row, arm_is_fn *is, bool interval) {
+    const char *names = "";
+    for (size_t i = 0; i < v->p->arms_n; i++)
+        if (is(row, &v->p->arms[i]) && (!interval || v->p->arms[i].wall.known))
+            names =
+                arena_printf(v->mem, "%s%s%s", names, *names ? "; " : "", v->p->arms[i].arm->name);
+    return names;
+}
+
+/* What stands behind the arms' cells: gain, provenance, and in a CSV the arms that are marked. */
+static void end_row(view *v, const metric_row *row, bool interval, const char *gain,
+                    const char **cells, size_t at) {
+    if (v->p->arms_n > 1) cells[at++] = gain;
+    cells[at++] = PROV_UPPER[row_prov(v, row)];
+    if (v->csv) {
+        cells[at++] = arms_that(v, row, is_beyond, interval);
+        cells[at++] = arms_that(v, row, is_simulated, interval);
     }
-    if (!any) return;
-    /* without host terms the interval knows the scatter of the card's points and nothing of what
-     * the card lacks */
-    cells[at++] = host ? "wall-clock 90 % interval" : "wall-clock 90 % by card scatter";
-    cells[at++] = "s";
-    for (size_t i = 0; i < v->p->arms_n; i++) cells[at++] = interval_text(v, &v->p->arms[i]);
-    if (gain) cells[at++] = "";
-    cells[at++] = PROV_UPPER[row_prov(v, &ROWS[0])];
     table_row(v->t, cells);
+}
+
+/* Stand below the wall-clock when any arm has an interval: a row of both ends, in a CSV a row an
+ * end. */
+static void interval_rows(view *v) {
+    const char *cells[TABLE_COLS_MAX];
+    size_t by_scatter = 0, with_host = 0;
+    for (size_t i = 0; i < v->p->arms_n; i++) {
+        const wall_interval *w = &v->p->arms[i].wall;
+        by_scatter += w->known && !w->with_host;
+        with_host += w->known && w->with_host;
+    }
+    if (!v->csv && by_scatter + with_host == 0) return;
+    const char *name = interval_name(by_scatter, with_host);
+    for (int end = 0; end < (v->csv ? 2 : 1); end++) {
+        size_t at = 0;
+        const char *which = !v->csv ? "" : end ? " high" : " low";
+        cells[at++] = arena_printf(v->mem, "wall-clock %s%s", name, which);
+        cells[at++] = "s";
+        for (size_t i = 0; i < v->p->arms_n; i++) {
+            const arm_result *a = &v->p->arms[i];
+            int64_t ns = end ? a->wall.hi_ns : a->wall.lo_ns;
+            cells[at++] = !v->csv         ? interval_text(v, a, by_scatter > 0 && with_host > 0)
+                          : a->wall.known ? arena_printf(v->mem, "%.15g", (double)ns / 1e9)
+                                          : "";
+        }
+        end_row(v, &ROWS[0], true, "", cells, at);
+    }
 }
 
 static void head_to_head(view *v) {
     const projection *p = v->p;
     bool gain = p->arms_n > 1;
-    size_t cols = p->arms_n + 3 + gain, at = 0;
+    size_t cols = p->arms_n + 3 + gain + (v->csv ? 2 : 0), at = 0;
     const char *cells[TABLE_COLS_MAX];
     v->t = table_new(v->mem, cols);
     table_left(v->t, 1);
@@ -235,6 +284,8 @@ static void head_to_head(view *v) {
                              : arena_printf(v->mem, "%s vs %s", p->arms[0].arm->name,
                                             p->arms[p->baseline].arm->name);
     cells[at++] = "provenance";
+    cells[at++] = "extrapolated"; /* these two in a CSV only */
+    cells[at++] = "simulated device";
     table_row(v->t, cells);
     for (size_t r = 0; r < ROWS_N; r++) {
         const metric_row *row = &ROWS[r];
@@ -243,11 +294,10 @@ static void head_to_head(view *v) {
         cells[at++] = row->name;
         cells[at++] = row->unit;
         for (size_t i = 0; i < p->arms_n; i++) cells[at++] = cell_text(v, row, &p->arms[i]);
-        if (gain)
-            cells[at++] = gain_text(v, row, row->get(&p->arms[0]), row->get(&p->arms[p->baseline]));
-        cells[at++] = PROV_UPPER[row_prov(v, row)];
-        table_row(v->t, cells);
-        if (r == 0) interval_row(v, gain);
+        end_row(v, row, false,
+                gain_text(v, row, row->get(&p->arms[0]), row->get(&p->arms[p->baseline])), cells,
+                at);
+        if (r == 0) interval_rows(v);
     }
 }
 
@@ -362,7 +412,8 @@ static void add_arms(const view *v, buf *out) {
     }
 }
 
-static void add_head(const view *v, buf *out) {
+/* `sets_n`: how many of the overrides were given; a sweep's own value is not among them. */
+static void add_head(const view *v, size_t sets_n, buf *out) {
     const scenario *s = v->p->scenario;
     const workload *w = &s->work;
     buf_addf(out,
@@ -380,7 +431,7 @@ static void add_head(const view *v, buf *out) {
              (double)w->tool_latency_ns / 1e9);
     add_cards(v, out);
     add_arms(v, out);
-    for (size_t i = 0; i < s->overrides_n; i++) buf_addf(out, "set       %s\n", s->overrides[i]);
+    for (size_t i = 0; i < sets_n; i++) buf_addf(out, "set       %s\n", s->overrides[i]);
     if (s->memory_budget_bytes > 0)
         buf_addf(out, "budget    %.2f GiB of memory\n", (double)s->memory_budget_bytes / GIB);
 }
@@ -410,7 +461,7 @@ void report_project_part(const projection *p, const rule_result rules[RULES_N], 
     view v = {.p = p, .mem = scratch};
     switch (part) {
     case PART_HEAD:
-        add_head(&v, out);
+        add_head(&v, p->scenario->overrides_n, out);
         break;
     case PART_TABLE:
         head_to_head(&v);
@@ -482,8 +533,8 @@ static const char *const SWEEP_COLUMNS[] = {"wall-clock",
 enum { SWEEP_COLUMNS_N = sizeof SWEEP_COLUMNS / sizeof *SWEEP_COLUMNS };
 
 static table *sweep_table(const scenario *s, const sweep_point *points, bool csv, arena *mem) {
-    const char *cells[SWEEP_COLUMNS_N + 3];
-    table *t = table_new(mem, SWEEP_COLUMNS_N + 3);
+    const char *cells[SWEEP_COLUMNS_N + 5];
+    table *t = table_new(mem, SWEEP_COLUMNS_N + (csv ? 5 : 3));
     table_left(t, 1);
     table_left(t, SWEEP_COLUMNS_N + 2);
     cells[0] = s->sweep_path;
@@ -493,6 +544,8 @@ static table *sweep_table(const scenario *s, const sweep_point *points, bool csv
         cells[c + 2] = row->unit[0] ? arena_printf(mem, "%s, %s", row->name, row->unit) : row->name;
     }
     cells[SWEEP_COLUMNS_N + 2] = "provenance of times";
+    cells[SWEEP_COLUMNS_N + 3] = "extrapolated"; /* these two in a CSV only */
+    cells[SWEEP_COLUMNS_N + 4] = "simulated device";
     table_row(t, cells);
     for (size_t i = 0; i < s->sweep_n; i++)
         for (size_t a = 0; a < points[i].p->arms_n; a++) {
@@ -505,6 +558,8 @@ static table *sweep_table(const scenario *s, const sweep_point *points, bool csv
                 cells[c + 2] = cell_text(&v, row, r);
             }
             cells[SWEEP_COLUMNS_N + 2] = PROV_UPPER[r->time_prov];
+            cells[SWEEP_COLUMNS_N + 3] = r->extrapolations_n > 0 ? "1" : "0";
+            cells[SWEEP_COLUMNS_N + 4] = arm_simulated(r->arm) ? "1" : "0";
             table_row(t, cells);
         }
     return t;
@@ -529,7 +584,7 @@ void report_sweep(const scenario *s, const sweep_point *points, report_format f,
     view v = {.p = points[s->sweep_n - 1].p,
               .mem = scratch}; /* head and notes: those of the last value */
     if (f == REPORT_MD) buf_add(out, "```text\n");
-    add_head(&v, out);
+    add_head(&v, s->overrides_n, out);
     buf_addf(out, "sweep     %s over", s->sweep_path);
     for (size_t i = 0; i < s->sweep_n; i++)
         buf_addf(out, "%s %s", i ? "," : "", s->sweep_values[i]);

@@ -24,10 +24,16 @@ static void add_arm(const projection *p, const arm_result *r, buf *out) {
 
 void report_stack_tsv(const projection *p, buf *out) {
     const scenario *s = p->scenario;
-    buf_addf(out, "# [%s PROJECTION] ", PROV_UPPER[projection_prov(p)]);
+    size_t by_scatter = 0, with_host = 0;
+    for (size_t i = 0; i < p->arms_n; i++) {
+        by_scatter += p->arms[i].wall.known && !p->arms[i].wall.with_host;
+        with_host += p->arms[i].wall.known && p->arms[i].wall.with_host;
+    }
+    tsv_banner(projection_prov(p), projection_simulated(p), out);
     tsv_text(s->id, out);
     buf_addf(out, "\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t", s->work.K, s->work.H, s->work.P);
     tsv_text(p->arms[p->baseline].arm->name, out);
+    buf_addf(out, "\t%s", interval_name(by_scatter, with_host));
     buf_add(out, "\narm\twall_s\tprefill_s\tdecode_s\tother_s\tidle_s\tlo_s\thi_s\tspeedup\t"
                  "extrapolated\n");
     for (size_t i = 0; i < p->arms_n; i++) add_arm(p, &p->arms[i], out);

@@ -16,7 +16,9 @@ void report_sweep_tsv(const scenario *s, const sweep_point *points, buf *out) {
     prov worst = PROV_MODELED;
     for (size_t i = 0; i < s->sweep_n; i++)
         worst = prov_weakest(worst, projection_prov(points[i].p));
-    buf_addf(out, "# [%s PROJECTION] ", PROV_UPPER[worst]);
+    bool simulated = false;
+    for (size_t i = 0; i < s->sweep_n; i++) simulated |= projection_simulated(points[i].p);
+    tsv_banner(worst, simulated, out);
     tsv_text(s->id, out);
     buf_add(out, "\t");
     tsv_text(s->sweep_path, out);

@@ -1,13 +1,14 @@
 #include "report_trace.h"
 
+#include "tsv.h"
+
 #include "base/jsonw.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const BANNER =
-    "PROJECTION] replayed by a simulator; no part of this session ran on silicon";
+static const char *const BANNER = "replayed by a simulator; no part of this session ran on silicon";
 
 static bool is_part(const trace *t) {
     return t->o.window.from_ns > TRACE_ALL.from_ns || t->o.window.to_ns < TRACE_ALL.to_ns;
@@ -107,8 +108,9 @@ static void add_arm(const trace *t, size_t arm_i, buf *out) {
 void report_trace_events(const trace *t, buf *out) {
     const scenario *s = t->p->scenario;
     buf_add(out, "{\"displayTimeUnit\":\"ms\",\"otherData\":{\"schema\":\"ratecast.trace/1\",");
-    buf_addf(out, "\"tool_version\":\"%s\",\"what\":\"[%s %s\",\"scenario\":", RATECAST_VERSION,
-             PROV_UPPER[projection_prov(t->p)], BANNER);
+    buf_addf(out, "\"tool_version\":\"%s\",\"what\":\"[%s PROJECTION%s] %s\",\"scenario\":",
+             RATECAST_VERSION, PROV_UPPER[projection_prov(t->p)],
+             projection_simulated(t->p) ? ", SIMULATED DEVICE" : "", BANNER);
     add_json_str(out, s->id);
     buf_addf(out, ",\"scenario_sha256\":\"%s\"", s->sha256);
     if (is_part(t)) { /* what is left out is said */
@@ -145,7 +147,8 @@ static void add_row(const trace *t, size_t arm_i, int64_t agent, int64_t turn, c
 void report_timeline_tsv(const trace *t, buf *out) {
     const workload *w = &t->p->scenario->work;
     span own[TRACE_TURN_SPANS_MAX];
-    buf_addf(out, "# [%s %s", PROV_UPPER[projection_prov(t->p)], BANNER);
+    tsv_banner(projection_prov(t->p), projection_simulated(t->p), out);
+    buf_add(out, BANNER);
     if (is_part(t)) {
         buf_add(out, "; only what touches ");
         add_s(out, t->o.window.from_ns);

@@ -1,5 +1,6 @@
 #include "report_validate.h"
 
+#include "interval.h"
 #include "table.h"
 
 #include "base/jsonw.h"
@@ -24,21 +25,43 @@ static double error(double model, double seen) {
     return model > 0 && seen > 0 ? model / seen - 1 : 0;
 }
 
+static bool has_interval(const score_run *r) {
+    return r->lo_s < r->hi_s;
+}
+
+/* Over the intervals of these runs; `mixed`: some know the host's time, some do not. */
+static const char *intervals_name(const score *s, bool *mixed) {
+    size_t by_scatter = 0, with_host = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        by_scatter += has_interval(&s->runs[i]) && !s->runs[i].with_host;
+        with_host += has_interval(&s->runs[i]) && s->runs[i].with_host;
+    }
+    *mixed = by_scatter > 0 && with_host > 0;
+    return interval_name(by_scatter, with_host);
+}
+
+static const char *interval_text(const score_run *r, bool mixed, arena *mem) {
+    if (!has_interval(r)) return "none";
+    return arena_printf(mem, "%.2f to %.2f%s", r->lo_s, r->hi_s,
+                        mixed && !r->with_host ? " by scatter" : "");
+}
+
 static void run_table(const score *s, arena *mem, buf *out) {
-    static const char *const HEAD[] = {"run",
-                                       "arm",
-                                       "wall s",
-                                       "90 % interval",
-                                       "witnessed",
-                                       "error %",
-                                       "card only %",
-                                       "repeats %",
-                                       "TTFT warm p50 ms",
-                                       "witnessed",
-                                       "TTFT cold p50 ms",
-                                       "witnessed",
-                                       "ITL p50 ms",
-                                       "witnessed"};
+    bool mixed;
+    const char *const HEAD[] = {"run",
+                                "arm",
+                                "wall s",
+                                intervals_name(s, &mixed),
+                                "witnessed",
+                                "error %",
+                                "card only %",
+                                "repeats %",
+                                "TTFT warm p50 ms",
+                                "witnessed",
+                                "TTFT cold p50 ms",
+                                "witnessed",
+                                "ITL p50 ms",
+                                "witnessed"};
     table *t = table_new(mem, sizeof HEAD / sizeof *HEAD);
     table_left(t, 1);
     table_row(t, HEAD);
@@ -48,7 +71,7 @@ static void run_table(const score *s, arena *mem, buf *out) {
             r->r->run->id,
             r->r->run->arm,
             seconds(mem, r->wall_s),
-            r->lo_s < r->hi_s ? arena_printf(mem, "%.2f to %.2f", r->lo_s, r->hi_s) : "none",
+            interval_text(r, mixed, mem),
             arena_printf(mem, "%.2f%s", r->seen_wall_s, r->r->seen.from_turns ? "" : " *"),
             pct(mem, error(r->wall_s, r->seen_wall_s)),
             pct(mem, error(r->card_only_wall_s, r->seen_wall_s)),
@@ -106,31 +129,38 @@ static void summary_table(const score *s, arena *mem, buf *out) {
     stats_row(t, "device memory", &s->memory, mem);
     stats_row(t, "floor: a repeat predicts its sibling", &s->floor_wall, mem);
     table_markdown(t, out);
+    bool mixed;
+    const char *name = intervals_name(s, &mixed);
     if (s->median_half_width_frac > 0)
         buf_addf(out,
-                 "\n90 %% intervals contain %.0f %% of the witnessed walls; median half-width "
-                 "%.1f %%\n",
-                 100 * s->covered_frac, 100 * s->median_half_width_frac);
+                 "\n%s: contains %.0f %% of the witnessed walls; median "
+                 "half-width %.1f %%\n",
+                 name, 100 * s->covered_frac, 100 * s->median_half_width_frac);
     else
         buf_add(out,
                 "\nNo 90 % intervals: the card does not show its scatter, and no host terms are "
                 "fitted\n");
 }
 
-static void list_excluded(const score *s, buf *out) {
+static bool listed(const replay *r, bool calibrate_only) {
+    return r->excluded && (!calibrate_only || r->run->use == USE_CALIBRATE);
+}
+
+void report_excluded(const replay *all, size_t n, bool calibrate_only, buf *out) {
     bool any = false;
-    for (size_t i = 0; i < s->all_n; i++) {
-        const char *why = s->all[i].excluded;
+    for (size_t i = 0; i < n; i++) {
+        const char *why = all[i].excluded;
         size_t before = 0, count = 0;
-        for (size_t j = 0; why && j < s->all_n; j++)
-            if (s->all[j].excluded && strcmp(s->all[j].excluded, why) == 0) {
+        if (!listed(&all[i], calibrate_only)) continue;
+        for (size_t j = 0; j < n; j++)
+            if (listed(&all[j], calibrate_only) && strcmp(all[j].excluded, why) == 0) {
                 before += j < i;
                 count++;
             }
-        if (!why || before > 0) continue;
+        if (before > 0) continue;
         if (!any) buf_add(out, "\nExcluded\n\n");
         any = true;
-        buf_addf(out, "- %s: %s", why, s->all[i].run->id);
+        buf_addf(out, "- %s: %s", why, all[i].run->id);
         if (count > 1) buf_addf(out, " and %zu more", count - 1);
         buf_add(out, "\n");
     }
@@ -147,6 +177,12 @@ void report_validate_text(const score *s, const witness *w, arena *mem, buf *out
              "[MODELED against WITNESSED] projections from rate cards and configurations; %s\n\n",
              fitted ? "host terms were fitted to runs marked calibrate, which are among these"
                     : "no host term was fitted to these runs");
+    for (size_t i = 0; i < s->n; i++)
+        if (s->runs[i].r->card->simulated_device) {
+            buf_add(out, "[SIMULATED DEVICE] a card was timed on a GPU that is none: no projected "
+                         "time here describes a machine\n\n");
+            break;
+        }
     if (s->n)
         run_table(s, mem, out);
     else
@@ -163,18 +199,20 @@ void report_validate_text(const score *s, const witness *w, arena *mem, buf *out
         buf_add(out, "\n");
         summary_table(s, mem, out);
     }
-    list_excluded(s, out);
+    report_excluded(s->all, s->all_n, false, out);
     for (size_t i = 0; i < w->warnings_n; i++)
         buf_addf(out, "%s- %s\n", i ? "" : "\nWarnings\n\n", w->warnings[i]);
 }
 
 void report_validate_tsv(const score *s, buf *out) {
-    buf_add(out, "run_id\tarm\twitnessed_s\tprojected_s\tlo_s\thi_s\tcard_only_s\n");
+    buf_add(out, "run_id\tarm\twitnessed_s\tprojected_s\tlo_s\thi_s\tcard_only_s\twith_host\t"
+                 "simulated\n");
     for (size_t i = 0; i < s->n; i++) {
         const score_run *r = &s->runs[i];
         if (r->r->run->N > 0) continue;
-        buf_addf(out, "%s\t%s\t%.6f\t%.6f\t%.6f\t%.6f\t%.6f\n", r->r->run->id, r->r->run->arm,
-                 r->seen_wall_s, r->wall_s, r->lo_s, r->hi_s, r->card_only_wall_s);
+        buf_addf(out, "%s\t%s\t%.6f\t%.6f\t%.6f\t%.6f\t%.6f\t%d\t%d\n", r->r->run->id,
+                 r->r->run->arm, r->seen_wall_s, r->wall_s, r->lo_s, r->hi_s, r->card_only_wall_s,
+                 r->with_host, r->r->card->simulated_device);
     }
 }
 
@@ -194,6 +232,7 @@ static void json_run(cJSON *list, const score_run *r) {
     jw_str(o, "run_id", r->r->run->id);
     jw_str(o, "arm", r->r->run->arm);
     jw_str(o, "card", r->r->card->id);
+    if (r->r->card->simulated_device) jw_bool(o, "simulated_device", true);
     jw_str(o, "kv_layout", KV_LAYOUT_NAMES[r->r->run->layout]);
     jw_str(o, "use", r->r->run->use == USE_CALIBRATE ? "calibrate" : "score");
     jw_str(o, "witnessed_from", r->r->seen.from_turns ? "sessions" : "summary");

@@ -11,6 +11,8 @@ void report_validate_text(const score *s, const witness *w, arena *scratch, buf 
 void report_validate_json(const score *s, const witness *w, buf *out);
 /* Projected against witnessed walls, one line a run, for plots/validate.gp. */
 void report_validate_tsv(const score *s, buf *out);
+/* Runs that were left out, by reason; nothing when there are none. */
+void report_excluded(const replay *all, size_t n, bool calibrate_only, buf *out);
 /* `spread_from`: where the spread of identical runs comes from. */
 void report_fit_text(const host_fit *f, const card *c, const char *spread_from, arena *scratch,
                      buf *out);

@@ -108,7 +108,7 @@ static void add_step(const waterfall *f, size_t link, const waterfall_term *t, b
 
 void report_waterfall_tsv(const waterfall *const *links, size_t n, buf *out) {
     bool within = links[0]->within;
-    buf_addf(out, "# [%s PROJECTION] ", PROV_UPPER[report_waterfall_weakest(links, n)]);
+    tsv_banner(report_waterfall_weakest(links, n), false, out); /* `explain` refuses such cards */
     tsv_text(links[0]->from.s->id, out);
     for (size_t i = 0; i < n && !within; i++) {
         buf_add(out, " -> ");

@@ -11,6 +11,11 @@ void tsv_text(const char *s, buf *out) {
     }
 }
 
+void tsv_banner(prov weakest, bool simulated, buf *out) {
+    buf_addf(out, "# [%s PROJECTION%s] ", PROV_UPPER[weakest],
+             simulated ? ", SIMULATED DEVICE" : "");
+}
+
 void tsv_ns_as_s(int64_t ns, buf *out) {
     const int64_t second = 1000000000;
     int64_t n = ns < 0 ? -ns : ns;

@@ -164,6 +164,10 @@ static err_code apply_set(cJSON *root, const char *set, arena *mem, err *e) {
     if (!eq || eq == set || (size_t)(eq - set) >= sizeof path)
         return err_set(e, E_USAGE, where,
                        "found no name before a '=', expected PATH=VALUE such as workload.K=8");
+    if (eq[1] == '\0')
+        return err_set(e, E_USAGE, where,
+                       "found no value behind the '=', expected PATH=VALUE such as workload.K=8 "
+                       "(an empty text is \"\")");
     snprintf(path, sizeof path, "%.*s", (int)(eq - set), set);
     cJSON *node = root, *child;
     const char *part = path;
@@ -195,7 +199,16 @@ typedef struct loader {
     arena *mem;
     bool published; /* the file lies in scenarios/published/ */
     jr root;
+    struct taken *taken;
 } loader;
+
+/* What the arms took of what stands for all of them. */
+typedef struct taken {
+    bool card;
+    const assumption *common; /* of the scenario */
+    size_t common_n;
+    bool *assumed; /* common_n */
+} taken;
 
 static const card *read_card(const loader *l, jr at, const char *ref, const char *model) {
     const card *c = NULL;
@@ -303,7 +316,9 @@ static void merge_assumptions(const loader *l, jr at, arm *a, const assumption *
     for (size_t i = 0; i < common_n; i++) {
         bool set = false;
         for (size_t j = 0; j < own_n; j++) set |= own[j].what == common[i].what;
-        if (!set) all[n++] = common[i];
+        if (set) continue;
+        all[n++] = common[i];
+        l->taken->assumed[i] = true;
     }
     a->assume = all;
     a->assume_n = n;
@@ -513,6 +528,7 @@ static void read_arm(const loader *l, jr o, const scenario *s, jr common_card, a
     if (jr_ok(o) && !jr_present(at))
         jr_fail(o, E_SCHEMA, "key \"card\" is missing, expected it in the arm or in the scenario");
     if (!jr_ok(o)) return;
+    l->taken->card |= !jr_present(own);
     a->card_ref = jr_present(own) ? jr_str(o, "card") : jr_str(l->root, "card");
     a->card = read_card(l, at, a->card_ref, s->model);
 }
@@ -543,6 +559,12 @@ static void read_arms(const loader *l, jr root, scenario *s) {
     (void)jr_str_or(root, "card", NULL);
     size_t common_n;
     const assumption *common = read_assumptions(l, root, &common_n);
+    bool *assumed = ARENA_ARRAY(l->mem, bool, common_n);
+    if (!assumed) {
+        jr_fail(list, E_LIMIT, "does not fit the memory budget");
+        return;
+    }
+    *l->taken = (taken){.common = common, .common_n = common_n, .assumed = assumed};
     size_t listed = jr_len(list);
     if (jr_ok(root) && (listed == 0 || 2 * listed > SCENARIO_ARMS_MAX))
         jr_fail(list, E_RANGE, "found %zu arms, expected 1 to %d", listed, SCENARIO_ARMS_MAX / 2);
@@ -681,10 +703,39 @@ static void name_set(err *e, const char *const *sets, size_t sets_n) {
     }
 }
 
+/* A --set that no arm takes would be printed as if it counted. */
+static err_code refuse_idle(const taken *t, const char *set, err *e) {
+    char where[200];
+    snprintf(where, sizeof where, "--set %.150s", set);
+    if (strncmp(set, "card=", 5) == 0 && !t->card)
+        return err_set(e, E_USAGE, where,
+                       "changes nothing, every arm names a card of its own: expected "
+                       "arms.NAME.card=CARD");
+    static const char LIST[] = "assumptions.";
+    if (strncmp(set, LIST, sizeof LIST - 1) != 0) return OK;
+    const char *item = set + sizeof LIST - 1;
+    size_t len = strcspn(item, ".=");
+    for (size_t i = 0; i < t->common_n; i++) {
+        const char *name = TERM_NAMES[t->common[i].what];
+        char index[24];
+        snprintf(index, sizeof index, "%zu", i);
+        bool by_name = strlen(name) == len && strncmp(name, item, len) == 0;
+        bool by_index = strlen(index) == len && strncmp(index, item, len) == 0;
+        if ((by_name || by_index) && t->assumed[i]) return OK;
+        if (by_name || by_index)
+            return err_set(e, E_USAGE, where,
+                           "changes nothing, every arm declares %s itself: expected "
+                           "arms.NAME.assumptions.%s",
+                           name, name);
+    }
+    return OK;
+}
+
 static err_code parse_once(const file_bytes *f, card_library *lib, const char *const *sets,
                            size_t sets_n, arena *mem, scenario **out, err *e) {
     scenario *s = ARENA_NEW(mem, scenario);
-    loader l = {.lib = lib, .base_dir = folder_of(f->name, mem), .mem = mem};
+    taken took = {0};
+    loader l = {.lib = lib, .base_dir = folder_of(f->name, mem), .mem = mem, .taken = &took};
     if (!s || !l.base_dir) return err_set(e, E_LIMIT, f->name, "does not fit the memory budget");
     l.published = in_published(f->name, l.base_dir);
     jr_doc doc = {0};
@@ -693,6 +744,7 @@ static err_code parse_once(const file_bytes *f, card_library *lib, const char *c
         l.root = jr_root(&doc);
         if (!e->code) read_scenario(&l, l.root, s);
         name_set(e, sets, sets_n);
+        for (size_t i = 0; i < sets_n && !e->code; i++) refuse_idle(&took, sets[i], e);
     }
     jr_free(&doc);
     if (e->code) return e->code;

@@ -6,6 +6,11 @@ set -u
 FLOOR=2000
 build=$1
 log=$build/tests.log
+# what tests leave in TMPDIR is counted below
+TMPDIR=$(mktemp -d) || exit 1
+export TMPDIR
+trap 'rm -rf "$TMPDIR"' EXIT
+trap 'exit 1' HUP INT TERM
 ctest --test-dir "$build" --parallel 2 --verbose --no-tests=error >"$log" 2>&1
 status=$?
 [ $status -eq 0 ] || grep -E '^ *[0-9]+: (\[FAIL\]|\[CRASH\]|\[----\]|FAIL|.*Sanitizer|.*runtime error)|\*\*\*' "$log" | head -100
@@ -15,6 +20,8 @@ status=$?
 done
 grep -E '^ *[0-9]+: .*(SKIP|skipped)' "$log" | head -20
 grep -E '% tests passed' "$log"
+left=$(find "$TMPDIR" -mindepth 1 -maxdepth 1 | sort | head -20)
+[ -z "$left" ] || { printf 'left behind by tests:\n%s\n' "$left"; [ $status -ne 0 ] || status=1; }
 # Criterion: "Tested: 4 | Passing: 4 | ..."; shell tests: "31 passed, 0 failed"; replay: "12 inputs replayed"
 awk -v floor=$FLOOR -v status=$status '
     /Synthesis: Tested:/ { for (i = 1; i <= NF; i++) { if ($i == "Passing:") p += $(i + 1); if ($i == "Failing:" || $i == "Crashing:") f += $(i + 1) } }

@@ -146,15 +146,4 @@ static inline const card *made_card(const char *id) {
     return c;
 }
 
-/* The folder of shared recordings, or NULL with a loud word. */
-static inline const char *shared_recordings(void) {
-    const char *shared = getenv("RATECAST_SHARED");
-    const char *folder = arena_printf(support_arena(), "%s/witness/llamacpp",
-                                      shared ? shared : RATECAST_REPO "/../shared");
-    struct stat st;
-    if (stat(folder, &st) == 0) return folder;
-    printf("SKIPPED: no recordings at %s (set RATECAST_SHARED to the shared folder)\n", folder);
-    return NULL;
-}
-
 #endif

@@ -30,5 +30,6 @@ void stat_sort_f64(double *v, size_t n) {
 
 double stat_median_f64(double *v, size_t n) {
     stat_sort_f64(v, n);
-    return v[stat_rank(n, 500000)];
+    double upper = v[n / 2], lower = v[(n - 1) / 2];
+    return lower == upper ? lower : lower + (upper - lower) / 2; /* their sum could overflow */
 }

@@ -167,6 +167,29 @@ static err_code check_curves(const opts *o, const card *c, card_library *lib, ar
     return e->code;
 }
 
+/* Too few runs to fit to: with the first reason why a run marked calibrate does not count. */
+static err_code refuse_few(const session *s, err *e) {
+    size_t excluded = 0, alike = 0, marked = 0;
+    const replay *first = NULL;
+    for (size_t i = 0; i < s->n; i++) {
+        const replay *r = &s->all[i];
+        if (r->run->use != USE_CALIBRATE) continue;
+        marked++;
+        if (!r->excluded) continue;
+        excluded++;
+        if (!first) first = r;
+        alike += strcmp(first->excluded, r->excluded) == 0;
+    }
+    if (s->calibrate_n >= 2 || excluded == 0) return OK;
+    return err_set(e, E_REFUSED, "fit",
+                   "found %zu calibrate run%s of these cards, host terms need two or more: of the "
+                   "%zu marked calibrate %zu %s left out, %s (%s%s)%s",
+                   s->calibrate_n, s->calibrate_n == 1 ? "" : "s", marked, excluded,
+                   excluded == 1 ? "is" : "are", first->excluded, first->run->id,
+                   alike > 1 ? " and others" : "",
+                   alike < excluded ? "; `ratecast validate --use calibrate` lists the rest" : "");
+}
+
 static err_code fit(const opts *o, card_library *lib, arena *mem, err *e) {
     const card **cards = NULL;
     size_t n = 0;
@@ -177,7 +200,7 @@ static err_code fit(const opts *o, card_library *lib, arena *mem, err *e) {
     if (read_session(o, cards, n, mem, &s, e)) return e->code;
     double spread = 0;
     const char *from = "";
-    if (repeat_spread(o, &s, cards[0], mem, &spread, &from, e) ||
+    if (refuse_few(&s, e) || repeat_spread(o, &s, cards[0], mem, &spread, &from, e) ||
         host_fit_run(s.calibrate, s.calibrate_n, spread, mem, &f, e))
         return e->code;
     f.terms.device_overhead_bytes =
@@ -187,6 +210,7 @@ static err_code fit(const opts *o, card_library *lib, arena *mem, err *e) {
     buf_init(&report);
     buf_init(&out);
     report_fit_text(&f, cards[0], from, mem, &report);
+    report_excluded(s.all, s.n, true, &report);
     char *terms = terms_text(
         &f,
         arena_printf(mem,

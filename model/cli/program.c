@@ -35,6 +35,9 @@ static int unknown_command(const program *p, const char *name) {
         snprintf(words + n, sizeof words - n, " %s", p->commands[i]->name);
     }
     err e = {0};
+    for (size_t i = 0; i < p->hints_n; i++)
+        if (strcmp(p->hints[i].word, name) == 0)
+            err_set(&e, E_USAGE, "", "unknown command \"%s\": %s", name, p->hints[i].instead);
     if (jr_nearest(name, words, near, sizeof near))
         err_set(&e, E_USAGE, "", "unknown command \"%s\", nearest is \"%s\"", name, near);
     else

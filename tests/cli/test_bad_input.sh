@@ -443,7 +443,17 @@ bad "--set of a negative index" '--set arms.-1.slots_n=3|"-1"' project --rates r
 bad "--set below a number" '--set workload.K.x=3|"x"' project --rates rates base.json --set workload.K.x=3
 bad "--set without =" '--set workload.K|expected PATH=VALUE' project --rates rates base.json --set workload.K
 bad "--set without a path" '--set =3|expected PATH=VALUE' project --rates rates base.json --set =3
-bad "--set without a value" '--set workload.K=|not JSON' project --rates rates base.json --set workload.K=
+bad "--set without a value" '--set workload.K=|found no value behind|PATH=VALUE' project --rates rates base.json --set workload.K=
+own='[{"term": "host_step_s", "value": 0, "provenance": "assumed", "reason": "r"}]'
+bad "--set of a card that no arm takes" '--set card=nonexistent|changes nothing|arms.NAME.card' \
+    project --rates "$REPO/rates" "$REPO/scenarios/head_to_head_4k.json" --set card=nonexistent
+bad "--set of a card that one arm takes" 'nonexistent' project --rates "$REPO/rates" "$REPO/scenarios/llama_server_h200.json" --set card=nonexistent
+bad "--set of an assumption that every arm makes itself" '--set assumptions.host_step_s.value=1|changes nothing|arms.NAME.assumptions.host_step_s' \
+    project --rates rates base.json --set "assumptions=$own" \
+    --set "arms.naive.assumptions=$own" --set "arms.shared.assumptions=$own" --set assumptions.host_step_s.value=1
+bad "the same, by its number" '--set assumptions.0.value=1|changes nothing' \
+    project --rates rates base.json --set "assumptions=$own" \
+    --set "arms.naive.assumptions=$own" --set "arms.shared.assumptions=$own" --set assumptions.0.value=1
 bad "--set of a broken number" '--set workload.K=3x|"3x" is not JSON' project --rates rates base.json --set workload.K=3x
 bad "--set of a broken object" '--set workload={|not JSON' project --rates rates base.json --set 'workload={'
 bad "--set of a word for a number" '#/workload/K|found the string "many"' project --rates rates base.json --set workload.K=many
@@ -477,6 +487,8 @@ bad "unknown option with a value" 'unknown option --agent-count|project' project
 bad "unknown letter" 'unknown option -x' project -x base.json
 bad "option twice" '--card|twice' project --card a --card b
 bad "unknown command" 'unknown command "projct"|nearest is "project"' projct base.json
+# shellcheck disable=SC2016 # no command
+bad "a sweep is no command" 'unknown command "sweep"|`project`|"sweep": {"path": "workload.K"|cache_ab.json' sweep base.json
 bad "help of an unknown command" 'unknown command "chek"|nearest is "check"' help chek
 bad "two formats" '--json|--csv|exclude each other' project --rates rates base.json --json --csv
 bad "two other formats" '--csv|--md|exclude each other' project --rates rates base.json --md --csv

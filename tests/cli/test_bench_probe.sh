@@ -1,6 +1,7 @@
 #!/bin/sh
 # `ratecast-bench probe` from the outside, on the simulated GPU: the self-test, and a card that `ratecast` takes only when told
 # to. RATECAST, RATECAST_BENCH: the programs, REPO: the source folder.
+# shellcheck disable=SC2016 # of awk and of the stand-in
 [ -n "${RATECAST_BENCH:-}" ] || exit 77
 case $RATECAST_BENCH in /*) ;; *) RATECAST_BENCH=$PWD/$RATECAST_BENCH ;; esac
 # shellcheck source=tests/cli/support.sh
@@ -82,6 +83,24 @@ is "allowed: second line" sh -c 'sed -n 2p out | grep -q "^\[SIMULATED DEVICE\]"
 is "allowed: a note in each arm" grep -q 'was timed on a simulated device, which was allowed' out
 run project --card ./sim.json -K 2 -H 2 -P 16 --delta-in 8 --turn-out 8 --allow-simulated-device --json
 is "allowed: JSON says so" grep -q '"simulated_device": true' out
+run project --card ./sim.json -K 2 -H 2 -P 16 --delta-in 8 --turn-out 8 --allow-simulated-device --csv
+is "allowed: CSV says so, of each time" awk -F, 'NR == 1 { is = $NF == "simulated device" } $1 == "wall-clock" { is = is && $NF == "shared; per-slot; naive" } END { exit !is }' out
+is "allowed: CSV, tokens are counted, not timed" awk -F, '$1 == "output tokens" { is = $NF == "" } END { exit !is }' out
+mkdir fake
+gnuplot_is 'cp "$4" seen.tsv; echo picture >"$5"'
+usual_path=$PATH
+for kind in plot timeline-plot; do
+    PATH=$T/fake:$PATH
+    run project --card ./sim.json -K 2 -H 2 -P 16 --delta-in 8 --turn-out 8 --allow-simulated-device --$kind sim.svg
+    PATH=$usual_path
+    is "allowed: --$kind has it in its first line" sh -c 'head -1 seen.tsv | grep -q "^# \[MODELED PROJECTION, SIMULATED DEVICE\] "'
+done
+run project --card ./sim.json -K 2 -H 2 -P 16 --delta-in 8 --turn-out 8 --allow-simulated-device --trace-events trace.json
+is "allowed: so has a trace" grep -q '"what":"\[MODELED PROJECTION, SIMULATED DEVICE\]' trace.json
+PATH=$T/fake:$PATH
+run show ./sim.json --plot sim.svg
+PATH=$usual_path
+is "show: its picture says so" sh -c 'head -1 seen.tsv | grep -q "SIMULATED DEVICE\]$"'
 run fit ./sim.json
 is "fit refuses it" test $code -eq 2
 run validate "$REPO/calib/witnessed" --card ./sim.json

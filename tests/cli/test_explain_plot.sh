@@ -132,11 +132,25 @@ if command -v gnuplot >/dev/null; then
         is "picture of $what: exit 0" test $code -eq 0
     }
     draws arms "$S/head_to_head_4k.json"
+    # a step that shortens the wall-clock is no step up
+    is "picture of arms: faster, slower" sh -c 'grep -q "<text>faster</text>" real.svg && grep -q "<text>slower</text>" real.svg'
+    is "picture of arms: no other words" sh -c '! grep -qE "<text>(step|speedup) (up|down)</text>" real.svg'
+    # which of the two colours: boxes beside the two of the key; no speedup is known, only the wall-clock
+    colours() { # CHANGE: of the wall-clock of a step from 4 s
+        printf '# [MODELED PROJECTION] x\tarms\ta\tb\nheader\n1\tfrom\tb\t\t4\t\t\t\t\t\t0\n1\tstep\tt\twhy\t%s\t%s\t\t\t\t\t0\n1\tto\ta\t\t%s\t\t\t\t\t\t0\n' \
+            $((4 + $1)) "$1" $((4 + $1)) >step.tsv
+        LC_ALL=C.UTF-8 gnuplot -d -c "$REPO/plots/waterfall.gp" step.tsv step.svg 2>&1
+        echo "$(grep -ciE '0, *114, *178|#0072b2' step.svg) $(grep -ciE '213, *94, *0|#d55e00' step.svg)"
+    }
+    colours -1 >down
+    colours 1 >up
+    # the key has both in either picture
+    is "a fall is blue, a rise orange" sh -c "paste -d ' ' down up | awk '{ exit !(\$1 > \$3 && \$2 < \$4) }'"
     draws several "$S/llama_server_h200.json"
     draws same "$S/head_to_head_4k.json" --against "$S/head_to_head_4k.json"
     draws back "$P/head_to_head_4k.json" --against "$P/legacy_4k.json"
     draws chain "$P/legacy_4k.json" --against "$P/head_to_head_4k.json" --against "$S/head_to_head_4k.json"
-    for text in 'CLAIM PROJECTION' queue_wait unexplained 4.20x +0.14x -0.96x -1.52x 1.86x 1.47x '1732.5 s' '-600.0 s' 'wall-clock, s' fak-native llama.cpp; do
+    for text in 'speedup up' 'speedup down' 'CLAIM PROJECTION' queue_wait unexplained 4.20x +0.14x -0.96x -1.52x 1.86x 1.47x '1732.5 s' '-600.0 s' 'wall-clock, s' fak-native llama.cpp; do
         is "picture of a chain: $text" grep -q -e "<text>.*$text" real.svg
     done
     # walls of a millisecond and of days, a printed wall-clock of one arm only, names as long as may be

@@ -101,19 +101,20 @@ for path, doc in scenarios:
 for path, doc in shipped("reports/*/*.json", "ratecast.report/1"):
     judge(os.path.relpath(path, REPO), not complaint(REPORT, doc), complaint(REPORT, doc))
 
-# ---- witnessed runs, where recordings are at hand ----
+# ---- witnessed runs: those of the repository, and the damaged copy of them where it is at hand ----
 
-recorded = os.path.join(os.environ.get("RATECAST_SHARED", os.path.join(REPO, "../shared")), "witness/llamacpp")
-lines = []
-for path in [os.path.join(recorded, "runs.jsonl"), *sorted(glob.glob(os.path.join(recorded, "sessions/*.jsonl")))]:
-    if os.path.exists(path):
-        with open(path, "rb") as f:  # NUL bytes: a damaged copy
-            lines += [(path, line) for line in f.read().replace(b"\0", b"").splitlines()]
-if lines:
+shared = os.path.join(os.environ.get("RATECAST_SHARED", os.path.join(REPO, "../shared")), "witness/llamacpp")
+for folder in [*sorted(glob.glob(os.path.join(REPO, "calib/witnessed/*/"))), shared]:
+    lines = []
+    for path in [os.path.join(folder, "runs.jsonl"), *sorted(glob.glob(os.path.join(folder, "sessions/*.jsonl")))]:
+        if os.path.exists(path):
+            with open(path, "rb") as f:  # NUL bytes: a damaged copy
+                lines += [(path, line) for line in f.read().replace(b"\0", b"").splitlines()]
+    if folder == shared and not lines:
+        print("SKIPPED: no damaged copy here (set RATECAST_SHARED to the shared folder)")
+        continue
     bad = [f"{path}: {why}" for path, line in lines if (why := complaint(WITNESS, json.loads(line)))]
-    judge(f"{len(lines)} lines of witnessed runs", not bad, bad[:1])
-else:
-    print("SKIPPED: no witnessed runs here (set RATECAST_SHARED to the shared folder)")
+    judge(f"{len(lines)} lines of {folder}", lines and not bad, bad[:1])
 
 # ---- results ----
 

@@ -57,12 +57,16 @@ for name in head_to_head_4k llama_server_h200 published/legacy_4k cache_ab; do
     is "$name: the report stays" cmp out plain.json
 done
 run project "$S/head_to_head_4k.json" --plot stack.svg
-is "what it is, the session, the baseline" grep -qx "# \[ASSUMED PROJECTION\] head_to_head_4k${TAB}4${TAB}20${TAB}4096${TAB}llama.cpp" seen.tsv
+is "what it is, the session, the baseline" grep -qx "# \[ASSUMED PROJECTION\] head_to_head_4k${TAB}4${TAB}20${TAB}4096${TAB}llama.cpp${TAB}90 % interval" seen.tsv
 is "the header" sh -c 'sed -n 2p seen.tsv | grep -qx "arm.wall_s.prefill_s.decode_s.other_s.idle_s.lo_s.hi_s.speedup.extrapolated"'
 # 818.4 s over 557.1 s (README.md)
 is "speedups" test "$(awk -F '\t' 'NR > 2 { printf "%s %.2f ", $1, $9 }' seen.tsv)" = 'fak-native 1.47 llama.cpp 1.00 '
 run project "$S/llama_server_h200.json" --plot stack.svg
+is "host terms are in it" grep -q "${TAB}90 % interval\$" seen.tsv
 is "an interval on each side" awk -F '\t' 'NR > 2 && !($7 < $2 && $2 < $8) { exit 1 }' seen.tsv
+run project "$S/fleet_5x200_h200.json" --plot stack.svg
+is "by the card's scatter alone" grep -q "${TAB}90 % by card scatter\$" seen.tsv
+is "as the report says" grep -q '^| wall-clock 90 % by card scatter ' out
 run project "$S/head_to_head_4k.json" --arm fak-native --plot stack.svg
 is "one arm: one row" test "$(wc -l <seen.tsv)" -eq 3
 sed 's/"fak-native"/"say \\"when\\""/' "$S/head_to_head_4k.json" >quoted.json
@@ -108,20 +112,27 @@ if command -v gnuplot >/dev/null; then
     for text in isolated restored no-cache 'device prefill' 'device decode' other idle '90 % interval' 'wall-clock, s'; do
         is "picture: $text" grep -q "<text>.*$text" real.svg
     done
+    run project "$S/fleet_5x200_h200.json" --plot real.svg
+    is "picture: by card scatter" grep -q '<text>90 % by card scatter</text>' real.svg
+    is "picture: not as if the host were in it" sh -c '! grep -q "90 % interval" real.svg'
+    is "picture: a real machine" sh -c '! grep -q SIMULATED real.svg'
     # a wall-clock of nothing, of a millisecond, of days; without prefill; one arm; 64 arms with long names
-    { printf '# [MODELED PROJECTION] made-up\t1\t1\t0\ta\nheader\n'
+    { printf '# [MODELED PROJECTION] made-up\t1\t1\t0\ta\t90 %% interval\nheader\n'
       cell a 0 0 0 0 0 '' '' ''; echo 0; } >zero.tsv
-    { printf '# [MODELED PROJECTION] made-up\t2\t1\t0\ta\nheader\n'
+    { printf '# [MODELED PROJECTION] made-up\t2\t1\t0\ta\t90 %% interval\nheader\n'
       cell a 0.001 0 0.0008 0.0002 0 0.0009 0.0011 1; echo 1
       cell '#b_{c}^d NaN' 0.0005 0 0.0005 0 0 '' '' 2; echo 0; } >small.tsv
-    { printf '# [MODELED PROJECTION] made-up\t2\t1\t0\ta\nheader\n'
+    { printf '# [MODELED PROJECTION] made-up\t2\t1\t0\ta\t90 %% interval\nheader\n'
       cell a 1000000 900000 50000 25000 25000 '' '' 1; echo 0; } >large.tsv
-    { printf '# [MODELED PROJECTION] made-up\t2\t1\t0\ta\nheader\n'
+    { printf '# [MODELED PROJECTION] made-up\t2\t1\t0\ta\t90 %% interval\nheader\n'
       i=0; while [ $((i += 1)) -le 64 ]; do cell "arm $i, whose name does not end where others do, über alles" $i 0 $i 0 0 '' '' 1; echo 0; done; } >many.tsv
     for made in zero small large many; do
         is "picture of made-up $made" sh -c "LC_ALL=C.UTF-8 gnuplot -d -c '$REPO/plots/stack.gp' $made.tsv $made.svg 2>&1 | (! grep .)"
         is "picture of made-up $made: is there" test -s $made.svg
     done
+    sed 's/MODELED PROJECTION/MODELED PROJECTION, SIMULATED DEVICE/' small.tsv >sim.tsv
+    LC_ALL=C.UTF-8 gnuplot -d -c "$REPO/plots/stack.gp" sim.tsv sim.svg
+    is "picture of a simulated device: its title" grep -q '<text>SIMULATED DEVICE. Where the wall-clock goes' sim.svg
     is "picture of small: no prefill in the key" sh -c '! grep -q "device prefill" small.svg'
     is "picture of large: 1000000 s" grep -q '<text>.*1000000 s' large.svg
     is "picture: no symbol of size 0, an SVG that some viewers refuse" sh -c '! grep -q "scale(0\.00" small.svg real.svg'

@@ -60,6 +60,18 @@ mkdir -p few/sessions
 head -1 good/runs.jsonl >few/runs.jsonl
 run fit $SPLIT --session few --summaries -o none.json
 refused "fit to one run" 'found 1 calibrate run'
+is "fit to one run: nothing was left out" sh -c '! grep -q "left out" err'
+run fit $SPLIT --session good
+refused "fit without the summaries" 'found 0 calibrate runs' 'of the 3 marked calibrate 3 are left out, session records are missing or incomplete' '(one and others)'
+mkdir -p crowded/sessions
+: >crowded/sessions/a.jsonl
+{ head -2 good/runs.jsonl; summary four calibrate 4 1024 2.6 0.04 | sed 's/"-np", "4"/"-np", "3"/'; } >crowded/runs.jsonl
+run fit $SPLIT --session crowded --summaries
+is "fit: exit 0 with a run left out" test $code -eq 0
+is "fit: names the run that it left out" grep -qx -e '- 3 slots for 4 agents: four' out
+{ head -1 good/runs.jsonl; summary four calibrate 4 1024 2.6 0.04 | sed 's/"-np", "4"/"-np", "3"/'; } >crowded/runs.jsonl
+run fit $SPLIT --session crowded --summaries
+refused "fit to one of two" 'found 1 calibrate run of' 'of the 2 marked calibrate 1 is left out, 3 slots for 4 agents (four)'
 is "fit to one run: no file" test ! -e none.json
 printf '{"schema": "ratecast.rate-card/1", "id": "heir", "title": "t", "method": "engine", "provenance": "witnessed", "source": "t", "extends": "%s"}\n' $SPLIT >heir.json
 fit ./heir.json -o none.json
@@ -78,6 +90,29 @@ is "validate: says that a summary was used" grep -q 'from the run.s own summary'
 cp out text
 run validate good --summaries --card $SPLIT
 is "validate: the same again" cmp text out
+is "validate: an interval with host terms" grep -q '| wall s | *90 % interval |' out
+run validate good --summaries --card ./bare.json
+is "validate, a card without host terms: by card scatter" grep -q '| wall s | *90 % by card scatter |' out
+is "validate, a card without host terms: so does the share" grep -q '^90 % by card scatter: contains ' out
+is "validate, a card without host terms: never an interval" sh -c '! grep -q "90 % interval" out'
+run validate good --summaries --card ./bare.json --tsv
+# shellcheck disable=SC2016 # of awk
+is "validate, a card without host terms: the table of the picture" awk -F '\t' 'NR > 1 && $8 != 0 || NF != 9 { exit 1 }' out
+sed '1s/{/{"simulated_device": true,/' bare.json >sim.json
+run validate good --summaries --card ./sim.json
+refused "a card of a simulated device" --allow-simulated-device
+run validate good --summaries --card ./sim.json --allow-simulated-device
+is "a simulated device, allowed: says so" grep -q '^\[SIMULATED DEVICE\]' out
+run validate good --summaries --card ./sim.json --allow-simulated-device --json
+is "a simulated device, allowed: JSON says so" test "$(grep -c '"simulated_device": true' out)" -eq 2
+run validate good --summaries --card ./sim.json --allow-simulated-device --tsv
+# shellcheck disable=SC2016 # of awk
+is "a simulated device, allowed: the table of the picture" awk -F '\t' 'NR > 1 && $9 != 1 { exit 1 }' out
+run validate good --summaries --card $SPLIT --json
+is "a real device: JSON says nothing" sh -c '! grep -q simulated_device out'
+run validate good --summaries --card $SPLIT --tsv
+# shellcheck disable=SC2016 # of awk
+is "validate, host terms: the table of the picture" awk -F '\t' 'NR > 1 && $8 != 1 || NF != 9 { exit 1 }' out
 run validate good --summaries --card $SPLIT --use calibrate
 is "validate --use calibrate" test "$(grep -cE '^\| (one|two|four) ' out)" -eq 3
 run validate good --summaries --card $SPLIT --json
@@ -93,7 +128,7 @@ fi
 run validate good --card $SPLIT
 is "without --summaries: exit 0" test $code -eq 0
 is "without --summaries: no empty tables" grep -qx 'No run is projected.' out
-is "without --summaries: no share of nothing" sh -c '! grep -q "intervals contain" out'
+is "without --summaries: no share of nothing" sh -c '! grep -q "of the witnessed walls" out'
 is "without --summaries: the reason" grep -q '^- session records are missing or incomplete: ' out
 run validate absent --card $SPLIT
 refused "missing folder" absent 'expected a folder'
@@ -231,8 +266,8 @@ if command -v gnuplot >/dev/null; then
     walls() { # NAME SEEN:PROJECTED...
         made=$1
         shift
-        printf 'run_id\tarm\twitnessed_s\tprojected_s\tlo_s\thi_s\tcard_only_s\n' >"$made.tsv"
-        for pair; do printf 'r\tarm\t%s\t%s\t%s\t%s\t0\n' "${pair%:*}" "${pair#*:}" "${pair#*:}" "${pair#*:}"; done >>"$made.tsv"
+        printf 'run_id\tarm\twitnessed_s\tprojected_s\tlo_s\thi_s\tcard_only_s\twith_host\tsimulated\n' >"$made.tsv"
+        for pair; do printf 'r\tarm\t%s\t%s\t%s\t%s\t0\t1\t0\n' "${pair%:*}" "${pair#*:}" "${pair#*:}" "${pair#*:}"; done >>"$made.tsv"
         LC_ALL=C.UTF-8 gnuplot -d -c "$REPO/plots/validate.gp" "$made.tsv" "$made.svg" >said 2>&1
         is "$made: drawn" test $? -eq 0
         is "$made: silent" test ! -s said
@@ -244,6 +279,28 @@ if command -v gnuplot >/dev/null; then
     is "small: 1 and 1 of 2" grep -q 'inside ± 5 %: 1 of 2; inside ± 10 %: 1 of 2' small.svg
     walls one 1000000:1000000
     is "one: 1 and 1 of 1" grep -q 'inside ± 5 %: 1 of 1; inside ± 10 %: 1 of 1' one.svg
+    is "a real machine: no word of a simulated one" sh -c '! grep -q SIMULATED one.svg real.svg'
+    # what an interval is of: host terms (1) or the card's scatter alone (0); one that is none counts for neither
+    key() { # NAME LO:HI:WITH_HOST:SIMULATED...
+        made=$1
+        shift
+        head -1 edges.tsv >"$made.tsv"
+        for run; do
+            saved=$IFS IFS=:
+            # shellcheck disable=SC2086 # split at :
+            printf 'r\tarm\t10\t10\t%s\t%s\t0\t%s\t%s\n' $run >>"$made.tsv"
+            IFS=$saved
+        done
+        LC_ALL=C.UTF-8 gnuplot -d -c "$REPO/plots/validate.gp" "$made.tsv" "$made.svg" >said 2>&1
+        is "$made: silent" test ! -s said
+    }
+    key host 9:11:1:0 10:10:0:0
+    is "key of host terms" grep -q '<text>90 % interval</text>' host.svg
+    key scatter 9:11:0:0 10:10:1:0
+    is "key of the card's scatter" grep -q '<text>90 % by card scatter</text>' scatter.svg
+    key mixed 9:11:0:0 9:11:1:1
+    is "key of both" grep -q '<text>90 % interval or by card scatter</text>' mixed.svg
+    is "title of a simulated device" grep -q '<text>SIMULATED DEVICE. Projected against' mixed.svg
     is "both bands in the key" sh -c 'grep -q "<text>.*± 5 %<" one.svg && grep -q "<text>.*± 10 %<" one.svg'
     is "no symbol of size 0, an SVG that some viewers refuse" sh -c '! grep -q "scale(0\.00" one.svg real.svg'
 else

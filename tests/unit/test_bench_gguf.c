@@ -2,6 +2,8 @@
  * blocks from the published descriptions of the quantisations. */
 #include "gguf.h"
 
+#include "temp.h"
+
 #include <criterion/criterion.h>
 #include <dirent.h>
 #include <math.h>
@@ -43,12 +45,10 @@ static const model_shape TIED = {.name = "tiny-tied",
                                  .norm_eps = 1e-5,
                                  .tied = true};
 
-static char dir[256], path[300];
+static char dir[TEMP_MAX], path[TEMP_MAX + 16];
 
 static void setup(void) {
-    const char *tmp = getenv("TMPDIR");
-    snprintf(dir, sizeof dir, "%s/ratecast_gguf.XXXXXX", tmp && tmp[0] ? tmp : "/tmp");
-    cr_assert_not_null(mkdtemp(dir));
+    temp_folder(dir, "gguf");
     snprintf(path, sizeof path, "%s/model.gguf", dir);
 }
 

@@ -1,5 +1,7 @@
 /* What ratecast-bench reads of a machine and of a model's file. */
 #include "machine.h"
+
+#include "temp.h"
 #include "model_file.h"
 
 #include <criterion/criterion.h>
@@ -9,11 +11,11 @@
 #include <unistd.h>
 
 static arena *mem;
-static char path[64];
+static char path[TEMP_MAX];
 
 static void set_up(void) {
     mem = arena_new((size_t)16 << 20);
-    strcpy(path, "/tmp/ratecast-model-XXXXXX");
+    temp_name(path, "model");
     int fd = mkstemp(path);
     cr_assert_geq(fd, 0);
     close(fd);

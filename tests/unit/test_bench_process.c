@@ -1,6 +1,8 @@
 /* Children of ratecast-bench: ends, limits, groups, words. */
 #include "process.h"
 
+#include "temp.h"
+
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,12 +12,11 @@
 #include <time.h>
 #include <unistd.h>
 
-static char dir[64], out[96], messages[96];
+static char dir[TEMP_MAX], out[TEMP_MAX + 8], messages[TEMP_MAX + 8];
 static arena *mem;
 
 static void set_up(void) {
-    strcpy(dir, "/tmp/ratecast-process-XXXXXX");
-    cr_assert_not_null(mkdtemp(dir));
+    temp_folder(dir, "process");
     snprintf(out, sizeof out, "%s/out", dir);
     snprintf(messages, sizeof messages, "%s/err", dir);
     mem = arena_new((size_t)16 << 20);

@@ -1,6 +1,8 @@
 /* A session written as a witnessed run, read back by its reader. */
 #include "witness_write.h"
 
+#include "temp.h"
+
 #include "base/file.h"
 
 #include <criterion/criterion.h>
@@ -13,18 +15,15 @@
 enum { K = 2, H = 2, P = 50, DIN = 7, OUT = 3 };
 
 static arena *mem;
-static char dir[64];
+static char dir[TEMP_MAX];
 
 static void set_up(void) {
     mem = arena_new((size_t)64 << 20);
-    strcpy(dir, "/tmp/witness_write.XXXXXX");
-    cr_assert_not_null(mkdtemp(dir));
+    temp_folder(dir, "witness-write");
 }
 
 static void tear_down(void) {
-    char command[128];
-    snprintf(command, sizeof command, "rm -r '%s'", dir);
-    cr_assert_eq(system(command), 0);
+    temp_remove(dir);
     arena_free(mem);
 }
 

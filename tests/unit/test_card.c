@@ -1,5 +1,7 @@
 #include "card.h"
 
+#include "temp.h"
+
 #include "base/file.h"
 
 #include <criterion/criterion.h>
@@ -11,13 +13,12 @@
 #include <string.h>
 #include <unistd.h>
 
-static char dir[64];
+static char dir[TEMP_MAX];
 static arena *mem;
 static err e;
 
 static void set_up(void) {
-    strcpy(dir, "/tmp/ratecast-card-XXXXXX");
-    cr_assert_not_null(mkdtemp(dir));
+    temp_folder(dir, "card");
     mem = arena_new(256 * 1024 * 1024);
     e = (err){0};
 }
@@ -379,8 +380,8 @@ Test(card, two_cards_with_one_id) {
 }
 
 Test(card, two_folders_share_one_name_space) {
-    char second[] = "/tmp/ratecast-card2-XXXXXX";
-    cr_assert_not_null(mkdtemp(second));
+    char second[TEMP_MAX];
+    temp_folder(second, "card2");
     put("one.json", card_text("twin", PARTS NO_PREFILL ONE_DECODE));
     const char *path = arena_printf(mem, "%s/two.json", second),
                *text = card_text("twin", PARTS NO_PREFILL ONE_DECODE);

@@ -3,6 +3,8 @@
  * all scenarios shows that nothing printed is computed with. */
 #include "support.h"
 
+#include "temp.h"
+
 #include "figures.h"
 
 #include <cjson/cJSON.h>
@@ -224,10 +226,15 @@ static bool depends(const cJSON *value) {
 /* Card rate over a ratio of presented tokens that is K, whatever P is. */
 static const char *const CANCELS[] = {"f029", "f030", NULL};
 
-Test(figures, nothing_printed_is_computed_with, .timeout = 120) {
+static char root[TEMP_MAX];
+
+static void drop(void) {
+    if (root[0]) temp_remove(root);
+}
+
+Test(figures, nothing_printed_is_computed_with, .timeout = 120, .fini = drop) {
     arena *mem = support_arena();
-    char root[] = "/tmp/ratecast-figures-XXXXXX";
-    cr_assert_not_null(mkdtemp(root));
+    temp_folder(root, "figures");
     const char *dir = arena_printf(mem, "%s/scenarios", root),
                *published = arena_printf(mem, "%s/published", dir);
     cr_assert(mkdir(dir, 0700) == 0 && mkdir(published, 0700) == 0);
@@ -252,8 +259,6 @@ Test(figures, nothing_printed_is_computed_with, .timeout = 120) {
     cr_expect(moved_n > 80 && still_n > 30, "%zu moved, %zu stayed", moved_n, still_n);
     cr_expect_gt(after.count[FIGURE_DIFFERS], 0);
     cJSON_Delete(list);
-    for (size_t k = 0; k < FILES_N; k++) unlink(arena_printf(mem, "%s/%s", dir, FILES[k]));
-    cr_expect(rmdir(published) == 0 && rmdir(dir) == 0 && rmdir(root) == 0);
 }
 
 /* ---- lists of figures ---- */

@@ -1,5 +1,7 @@
 /* Host terms fitted to runs that the engine made with terms that the test knows. */
 #include "calib/host_fit.h"
+
+#include "temp.h"
 #include "calib/score.h"
 
 #include "witness_maker.h"
@@ -201,13 +203,13 @@ static const char *fit_output(const char *dir) {
     return out;
 }
 
+static char folders[2][TEMP_MAX];
+
 static const char *folder_with(double scale) {
-    static char dir[2][64];
     static int at;
-    char *d = dir[at++ % 2];
+    char *d = folders[at++ % 2];
     made m;
-    strcpy(d, "/tmp/ratecast-fit-XXXXXX");
-    cr_assert_not_null(mkdtemp(d));
+    temp_folder(d, "fit");
     made_init(&m);
     for (size_t i = 0; i < 4; i++) {
         made_run s = SCORE[i];
@@ -219,20 +221,16 @@ static const char *folder_with(double scale) {
     return d;
 }
 
-static void drop(const char *dir) {
-    arena *mem = support_arena();
-    unlink(arena_printf(mem, "%s/sessions/a.jsonl", dir));
-    unlink(arena_printf(mem, "%s/runs.jsonl", dir));
-    rmdir(arena_printf(mem, "%s/sessions", dir));
-    rmdir(dir);
+/* also of a test that failed half-way */
+static void drop(void) {
+    for (size_t i = 0; i < 2; i++)
+        if (folders[i][0]) temp_remove(folders[i]);
 }
 
-Test(fit, score_runs_never_count) {
+Test(fit, score_runs_never_count, .fini = drop) {
     const char *as_made = folder_with(1), *doctored = folder_with(1.7);
     const char *first = fit_output(as_made), *second = fit_output(doctored);
     cr_expect(strstr(first, "3 terms from 4 calibrate runs"), "%s", first);
     cr_expect_str_eq(first, second);
     cr_expect(!strstr(first, "s1"), "%s", first);
-    drop(as_made);
-    drop(doctored);
 }

@@ -1,5 +1,7 @@
 #include "scenario.h"
 
+#include "temp.h"
+
 #include "base/file.h"
 #include "project.h"
 
@@ -9,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static char dir[64];
+static char dir[TEMP_MAX];
 static arena *mem;
 static err e;
 static const char *path;
@@ -65,8 +67,7 @@ static const char BASE[] =
     "\"baseline\": \"own\", \"unmodeled\": [\"heat\", \"paging\"]}";
 
 static void set_up(void) {
-    strcpy(dir, "/tmp/ratecast-scen-XXXXXX");
-    cr_assert_not_null(mkdtemp(dir));
+    temp_folder(dir, "scenario");
     mem = arena_new((size_t)512 * 1024 * 1024);
     lib = (card_library){.dirs = {dir}, .n = 1};
     put("small.json", CARD);

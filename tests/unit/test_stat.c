@@ -25,7 +25,7 @@ Test(stat, rank_by_hand) {
     cr_assert_eq(stat_rank(20, 950000), 18, "p95 of 20 is the 19th value, not the 20th");
     cr_assert_eq(stat_rank(1, 1), 0);
     cr_assert_eq(stat_rank(1, 1000000), 0);
-    cr_assert_eq(stat_rank(2, 500000), 0, "the lower of two is the median");
+    cr_assert_eq(stat_rank(2, 500000), 0, "nearest rank takes the lower of two");
     cr_assert_eq(stat_rank(3, 500000), 1);
     cr_assert_eq(stat_rank(100, 990000), 98);
     cr_assert_eq(stat_rank(101, 990000), 99);
@@ -77,6 +77,18 @@ Test(stat, sorts_integers) {
     cr_assert_eq(checksum(v, N), before, "the same values");
     stat_sort_i64(v, 0);
     stat_sort_i64(NULL, 0);
+}
+
+Test(stat, median_is_the_ordinary_one) {
+    double odd[] = {3, 1, 2}, even[] = {10, 2.5, 1, 4.5}, pair[] = {1, 1.5}, one[] = {7};
+    double large[] = {1e308, 1.5e308}, low[] = {-4, -1};
+    cr_expect(stat_median_f64(odd, 3) == 2);
+    cr_expect(stat_median_f64(even, 4) == 3.5, "halfway between 2.5 and 4.5");
+    cr_expect(even[0] == 1 && even[3] == 10, "left sorted");
+    cr_expect(stat_median_f64(pair, 2) == 1.25);
+    cr_expect(stat_median_f64(one, 1) == 7);
+    cr_expect(stat_median_f64(low, 2) == -2.5);
+    cr_expect_float_eq(stat_median_f64(large, 2), 1.25e308, 1e294, "no sum that overflows");
 }
 
 Test(stat, sorts_doubles) {

@@ -2,6 +2,8 @@
  * (RATECAST_SHARED, default ../shared beside the repository). */
 #include "witness.h"
 
+#include "temp.h"
+
 #include <criterion/criterion.h>
 #include <dirent.h>
 #include <math.h>
@@ -11,35 +13,29 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char dir[64];
+static char dir[TEMP_MAX];
 static arena *mem;
 static err e;
 static witness w;
 
-static void set_up(void) {
-    strcpy(dir, "/tmp/ratecast-witness-XXXXXX");
-    cr_assert_not_null(mkdtemp(dir));
+static void set_up_memory(void) {
     mem = arena_new(256 * 1024 * 1024);
     e = (err){0};
 }
 
-static void clear(const char *folder) {
-    DIR *d = opendir(folder);
-    if (!d) return;
-    for (const struct dirent *it; (it = readdir(d));)
-        if (strcmp(it->d_name, ".") != 0 && strcmp(it->d_name, "..") != 0)
-            unlink(arena_printf(mem, "%s/%s", folder, it->d_name));
-    closedir(d);
-    rmdir(folder);
+static void set_up(void) {
+    set_up_memory();
+    temp_folder(dir, "witness");
 }
 
 static void tear_down(void) {
-    clear(arena_printf(mem, "%s/sessions", dir));
-    clear(dir);
+    temp_remove(dir);
     arena_free(mem);
 }
 
 TestSuite(witness, .init = set_up, .fini = tear_down);
+/* skipped where there are none: no folder is made for it */
+TestSuite(witness_recordings, .init = set_up_memory);
 
 static void put_n(const char *name, const char *s, size_t len) {
     err io = {0};
@@ -501,7 +497,7 @@ static void check_k16(const witness_run *r) {
         if (r->turns[i].turn > 1) cr_assert_eq(r->turns[i].new_tok, r->din + 1);
 }
 
-Test(witness, shared_recordings) {
+Test(witness_recordings, shared) {
     const char *shared = getenv("RATECAST_SHARED");
     const char *folder =
         arena_printf(mem, "%s/witness/llamacpp", shared ? shared : RATECAST_REPO "/../shared");
