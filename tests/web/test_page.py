@@ -68,7 +68,9 @@ class Browser:
 
     def requests(self):
         events = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
-        return [e["params"]["request"]["url"] for e in events if e["method"] == "Network.requestWillBeSent"]
+        urls = [e["params"]["request"]["url"] for e in events if e["method"] == "Network.requestWillBeSent"]
+        # what the browser's own window loads, at times late; no page on disk may load such a thing
+        return [url for url in urls if not url.startswith("chrome://")]
 
 
 def make_page(folder, name, *arguments):
