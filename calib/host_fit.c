@@ -123,8 +123,9 @@ static err_code solve(problem *q, double *x, size_t rounds, double *variance) {
         gsl_multifit_nlinear_alloc(gsl_multifit_nlinear_trust, &how, n, p);
     gsl_vector_view start = gsl_vector_view_array(x, p);
     gsl_matrix *cov = gsl_matrix_calloc(p, p), *J = gsl_matrix_calloc(n, p);
-    if (!w || !cov || !J) err_set(q->e, E_NOMEM, "fit", "out of memory");
-    if (!q->e->code) {
+    if (!w || !cov || !J) {
+        err_set(q->e, E_NOMEM, "fit", "out of memory");
+    } else if (!q->e->code) {
         int info;
         (void)gsl_multifit_nlinear_init(&start.vector, &fdf, w);
         (void)gsl_multifit_nlinear_driver(rounds, 1e-3, 1e-6, 1e-6, NULL, NULL, &info, w);
