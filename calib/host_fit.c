@@ -22,6 +22,8 @@ static const struct candidate {
     {1, 3e-5, true},  {3, 7e-3, true},  {5, 3e-7, false},
 };
 static const double PRIOR_WEIGHT = 0.05;
+/* Of a term's logarithm: about the smallest standard error that a term has had. */
+static const double SLOPE_STEP = 0.1;
 /* How much a relative error of each figure counts: the wall first; TTFT and ITL are noisier and say
  * where time goes. */
 static const double WEIGHTS[PER_RUN] = {1, 0.3, 0.4, 0.1};
@@ -83,20 +85,47 @@ static int residuals(const gsl_vector *x, void *data, gsl_vector *f) {
     return GSL_SUCCESS;
 }
 
+/* Slopes of the residuals in the logarithms of the terms, for their standard errors: by central
+ * differences over SLOPE_STEP to each side. A replay is no smooth function of its terms: a request
+ * falls into one step or the next, a median goes from one turn to its neighbour. Over a step much
+ * smaller than the standard error one such jump is all the slope, and a step relative to the
+ * logarithm, as GSL takes it, shrinks to nothing for a term that stays near its start. */
+static int slopes(const gsl_vector *x, problem *q, gsl_matrix *J) {
+    gsl_vector *at = gsl_vector_alloc(x->size), *up = gsl_vector_alloc(J->size1),
+               *down = gsl_vector_alloc(J->size1);
+    int rc = at && up && down ? GSL_SUCCESS : GSL_ENOMEM;
+    for (size_t i = 0; i < x->size && rc == GSL_SUCCESS; i++) {
+        gsl_vector_memcpy(at, x);
+        gsl_vector_set(at, i, gsl_vector_get(x, i) + SLOPE_STEP);
+        rc = residuals(at, q, up);
+        gsl_vector_set(at, i, gsl_vector_get(x, i) - SLOPE_STEP);
+        if (rc == GSL_SUCCESS) rc = residuals(at, q, down);
+        if (rc != GSL_SUCCESS) break;
+        gsl_vector_sub(up, down);
+        gsl_vector_scale(up, 1 / (2 * SLOPE_STEP));
+        gsl_matrix_set_col(J, i, up);
+    }
+    gsl_vector_free(at);
+    gsl_vector_free(up);
+    gsl_vector_free(down);
+    return rc;
+}
+
 /* Trust-region least squares from `x` (kept there); the covariance's diagonal when `variance` is
  * not NULL. */
 static err_code solve(problem *q, double *x, size_t rounds, double *variance) {
     size_t n = q->runs_n * PER_RUN + q->params_n, p = q->params_n;
     gsl_multifit_nlinear_parameters how = gsl_multifit_nlinear_default_parameters();
     how.h_df = 1e-3; /* the replay is a step function of its terms at the nanosecond: a coarse
-                        difference is smoother */
+                        difference is smoother; it serves the search alone */
     gsl_multifit_nlinear_fdf fdf = {.f = residuals, .n = n, .p = p, .params = q};
     gsl_multifit_nlinear_workspace *w =
         gsl_multifit_nlinear_alloc(gsl_multifit_nlinear_trust, &how, n, p);
     gsl_vector_view start = gsl_vector_view_array(x, p);
-    gsl_matrix *cov = gsl_matrix_calloc(p, p);
-    if (!w || !cov) err_set(q->e, E_NOMEM, "fit", "out of memory");
-    if (!q->e->code) {
+    gsl_matrix *cov = gsl_matrix_calloc(p, p), *J = gsl_matrix_calloc(n, p);
+    if (!w || !cov || !J) {
+        err_set(q->e, E_NOMEM, "fit", "out of memory");
+    } else if (!q->e->code) {
         int info;
         (void)gsl_multifit_nlinear_init(&start.vector, &fdf, w);
         (void)gsl_multifit_nlinear_driver(rounds, 1e-3, 1e-6, 1e-6, NULL, NULL, &info, w);
@@ -104,12 +133,14 @@ static err_code solve(problem *q, double *x, size_t rounds, double *variance) {
         double chi2;
         gsl_vector *f = gsl_multifit_nlinear_residual(w);
         gsl_blas_ddot(f, f, &chi2);
-        if (variance &&
-            gsl_multifit_nlinear_covar(gsl_multifit_nlinear_jac(w), 1e-8, cov) == GSL_SUCCESS)
-            for (size_t i = 0; i < p; i++)
-                variance[i] = gsl_matrix_get(cov, i, i) * chi2 / (double)(n - p);
+        if (variance && (slopes(&start.vector, q, J) || gsl_multifit_nlinear_covar(J, 1e-8, cov)) &&
+            !q->e->code)
+            err_set(q->e, E_NOMEM, "fit", "out of memory");
+        for (size_t i = 0; variance && i < p; i++)
+            variance[i] = gsl_matrix_get(cov, i, i) * chi2 / (double)(n - p);
     }
     gsl_matrix_free(cov);
+    gsl_matrix_free(J);
     if (w) gsl_multifit_nlinear_free(w);
     return q->e->code;
 }

@@ -72,6 +72,13 @@ static double modeled_step_s(const arm_result *a, const rates_decode *seen, int6
     return (double)cost_decode_run_ns(&price, batch_n * context_tok, 1) / 1e9;
 }
 
+/* What a point of the arm's card does not say of itself, and the arm does; NULL: nothing. */
+static const char *decode_lacks(const arm *a, bool context) {
+    bool layout = a->layout == KV_LAYOUT_UNSTATED || a->card->engine.layout != KV_LAYOUT_UNSTATED;
+    if (!layout) return context ? "KV layout" : "context and KV layout";
+    return context ? NULL : "context";
+}
+
 static void decode_row(const view *v, const arm_result *a, int64_t batch_n) {
     const workload *w = &v->p->scenario->work;
     rates_decode seen = rates_decode_near(a->arm->card, a->arm, w, batch_n);
@@ -85,9 +92,12 @@ static void decode_row(const view *v, const arm_result *a, int64_t batch_n) {
                      a->arm->name, batch_n, batch_n == 1 ? "" : "s",
                      number_count(v->mem, context_tok), shared ? ", one prompt shared" : "");
     const char *witnessed = NULL, *modeled = NULL, *most = NULL;
+    if (seen.other_layout) /* what another layout took is no measurement of this arm */
+        witnessed =
+            arena_printf(v->mem, "– (%s KV only)", KV_LAYOUT_NAMES[a->arm->card->engine.layout]);
     if (seen.p)
         witnessed =
-            measured_rate(v, seen.lo_tok_s, seen.hi_tok_s, seen.prov, stated ? NULL : "context");
+            measured_rate(v, seen.lo_tok_s, seen.hi_tok_s, seen.prov, decode_lacks(a->arm, stated));
     if (step_s > 0)
         modeled = classed(v, rate(v->mem, (double)batch_n / step_s),
                           prov_weakest(PROV_MODELED, cost_decode_prov(a->cost)));

@@ -19,6 +19,15 @@ int64_t rates_together_n(const workload *w, const arm *a) {
     return a->slots_n < w->K ? a->slots_n : w->K;
 }
 
+kv_layout rates_layout(const arm *a) {
+    return a->layout != KV_LAYOUT_UNSTATED ? a->layout : a->card->engine.layout;
+}
+
+bool rates_other_layout(const card *c, const arm *a) {
+    return a->layout != KV_LAYOUT_UNSTATED && c->engine.layout != KV_LAYOUT_UNSTATED &&
+           a->layout != c->engine.layout;
+}
+
 /* ---- decode ---- */
 
 /* Below 0: x is the better one; 0: they have one key. */
@@ -35,13 +44,14 @@ static int64_t compare_decode(const decode_point *x, const decode_point *y, bool
 
 rates_decode rates_decode_near(const card *c, const arm *a, const workload *w, int64_t batch_n) {
     int64_t context_tok = rates_mean_context_tok(w);
-    bool shared = a->reuse == REUSE_SHARED;
+    bool shared = a->reuse == REUSE_SHARED, other = rates_other_layout(c, a);
     rates_decode best = {0};
     for (size_t i = 0; i < c->decode_n; i++) {
         const decode_point *p = &c->decode[i];
         if (p->origin.excluded || p->batch_n != batch_n) continue;
+        if (other) return (rates_decode){.other_layout = true};
         int64_t by = best.p ? compare_decode(p, best.p, shared, context_tok) : -1;
-        if (by < 0) best = (rates_decode){p, p->tok_s, p->tok_s, p->origin.prov};
+        if (by < 0) best = (rates_decode){p, p->tok_s, p->tok_s, p->origin.prov, false};
         if (by != 0) continue;
         best.lo_tok_s = fmin(best.lo_tok_s, p->tok_s);
         best.hi_tok_s = fmax(best.hi_tok_s, p->tok_s);

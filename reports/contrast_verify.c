@@ -40,9 +40,11 @@ static bool shares_prompt(const workload *w, const arm *a) {
     return most > 1 && (d.p ? d.p->origin.shared_prompt : a->reuse == REUSE_SHARED);
 }
 
-/* Arms whose rates one command measures: of one card, with or without a shared prompt. */
+/* Arms whose rates one command measures: of one card and KV layout, with or without a shared
+ * prompt. */
 static bool together(const workload *w, const arm *a, const arm *b) {
-    return strcmp(a->card->id, b->card->id) == 0 && shares_prompt(w, a) == shares_prompt(w, b);
+    return strcmp(a->card->id, b->card->id) == 0 && rates_layout(a) == rates_layout(b) &&
+           shares_prompt(w, a) == shares_prompt(w, b);
 }
 
 /* What the rows above compare at: those contexts, batches and prompts. */
@@ -78,7 +80,7 @@ static void put_rates(const projection *p, size_t first, buf *out) {
         return;
     }
     buf_add(out, "ratecast-bench run --model MODEL.gguf");
-    if (c->engine.layout == KV_LAYOUT_UNIFIED) buf_add(out, " --kv-unified");
+    if (rates_layout(a) == KV_LAYOUT_UNIFIED) buf_add(out, " --kv-unified");
     if (shares_prompt(w, a)) buf_add(out, " --shared-prompt");
     put_list(" --prompts ", &prompts, out);
     put_list(" --contexts ", &contexts, out);
@@ -103,11 +105,10 @@ static const char *server_line(const workload *w, const arm *a, arena *mem) {
     static const char *const LAYOUTS[] = {
         [KV_LAYOUT_UNSTATED] = "", [KV_LAYOUT_SPLIT] = " -no-kvu", [KV_LAYOUT_UNIFIED] = " -kvu"};
     const card *c = a->card;
-    kv_layout layout = a->layout != KV_LAYOUT_UNSTATED ? a->layout : c->engine.layout;
     int64_t batch = a->n_batch > 0 ? a->n_batch : c->engine.n_batch,
             ubatch = a->n_ubatch > 0 ? a->n_ubatch : c->engine.n_ubatch;
     const char *line = arena_printf(mem, "llama-server -m MODEL.gguf -np %" PRId64 "%s -c %" PRId64,
-                                    a->slots_n, LAYOUTS[layout], context_tok(w, a));
+                                    a->slots_n, LAYOUTS[rates_layout(a)], context_tok(w, a));
     if (line && batch > 0) line = arena_printf(mem, "%s -b %" PRId64, line, batch);
     if (line && ubatch > 0) line = arena_printf(mem, "%s -ub %" PRId64, line, ubatch);
     if (line && c->host_threads_n > 0)
@@ -177,6 +178,9 @@ static const char *not_scored(const workload *w, const arm *a, arena *mem) {
     if (a->reuse == REUSE_SHARED)
         return "a run has no field for a prefix that is found in another slot";
     if (!a->card->hardware.id) return "the card states no hardware.id, which finds a run's card";
+    if (rates_other_layout(a->card, a))
+        return arena_printf(mem, "the card is of %s KV, and a run's KV layout finds its card",
+                            KV_LAYOUT_NAMES[a->card->engine.layout]);
     if (a->slots_n < w->K) return "a run with fewer slots than agents is left out";
     arm bare = *a; /* `validate` projects from the card, and assumes nothing */
     const cost *priced = NULL;

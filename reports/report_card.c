@@ -201,7 +201,13 @@ void report_card_text(const card *c, arena *mem, buf *out) {
     buf_addf(out, "source    %s\n", c->source);
     buf_addf(out, "model     %s %s", c->model, c->quant);
     if (c->params) buf_addf(out, ", %lld parameters", (long long)c->params);
-    if (c->weights_bytes) buf_addf(out, ", %lld weight bytes", (long long)c->weights_bytes);
+    /* an input embedding may stay on the host: whether it was counted moves the peak */
+    if (c->weights_bytes && c->weights_host_bytes)
+        buf_addf(out, ", %lld weight bytes on the device and %lld on the host",
+                 (long long)c->weights_bytes, (long long)c->weights_host_bytes);
+    else if (c->weights_bytes)
+        buf_addf(out, ", %lld weight bytes, all counted as on the device",
+                 (long long)c->weights_bytes);
     if (card_kv_bytes_per_tok(c))
         buf_addf(out, ", %lld KV bytes a token [%s]", (long long)card_kv_bytes_per_tok(c),
                  PROV_UPPER[c->kv_prov]);

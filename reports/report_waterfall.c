@@ -15,7 +15,7 @@ typedef struct view {
     int sides_n;  /* columns of walls: within a scenario the baseline stays */
 } view;
 
-enum { COLS_MAX = 9 };
+enum { COLS_MAX = 10 };
 
 static double s_of(int64_t ns) {
     return (double)ns / 1e9;
@@ -81,7 +81,9 @@ static const char *cause_of(const waterfall *f, const waterfall_change *c, arena
 /* ---- the waterfall ---- */
 
 typedef struct line {
-    const char *step, *cause, *prov;
+    const char *step, *cause;
+    const char *input;        /* provenance of what is changed; NULL: nothing is */
+    prov prov;                /* of the walls of this line */
     const int64_t *wall_ns;   /* by side, -1: none */
     const int64_t *change_ns; /* by side; NULL: none */
     double speedup;           /* 0: none */
@@ -90,7 +92,7 @@ typedef struct line {
 } line;
 
 static void add_line(const view *v, table *t, const line *l) {
-    const char *cells[COLS_MAX] = {l->step, l->cause, l->prov};
+    const char *cells[COLS_MAX] = {l->step, l->cause, l->input ? l->input : ""};
     size_t c = 3;
     for (int side = 0; side < v->sides_n; side++) {
         int64_t ns = l->wall_ns[side];
@@ -101,6 +103,7 @@ static void add_line(const view *v, table *t, const line *l) {
     }
     cells[c++] = l->speedup > 0 ? fmt_x(v, l->speedup) : "";
     cells[c++] = l->change_ns && l->speedup > 0 ? fmt_x_change(v, l->speedup_change) : "";
+    cells[c] = PROV_UPPER[l->prov];
     table_row(t, cells);
 }
 
@@ -114,6 +117,8 @@ static void line_at(const view *v, table *t, const waterfall_state *s, line *l) 
     l->wall_ns = wall;
     l->mark = mark;
     l->speedup = s->speedup;
+    for (int side = 0; side < SIDES_N; side++) /* a speedup is of both */
+        l->prov = prov_weakest(l->prov, s->side[side].prov);
     add_line(v, t, l);
     l->wall_ns = NULL;
     l->mark = NULL;
@@ -127,7 +132,7 @@ double report_waterfall_printed_speedup(const waterfall_end *end) {
 static void printed_line(const view *v, table *t, const waterfall_end *end) {
     line l = {.step = "printed",
               .cause = end->printed_source,
-              .prov = PROV_UPPER[PROV_CLAIM],
+              .prov = PROV_CLAIM,
               .wall_ns = end->printed_ns,
               .speedup = report_waterfall_printed_speedup(end)};
     add_line(v, t, &l);
@@ -141,6 +146,7 @@ static void unexplained_line(const view *v, table *t, const waterfall_end *end, 
     for (int side = 0; side < SIDES_N; side++) change[side] = sign * end->unexplained_ns[side];
     line l = {.step = "unexplained",
               .cause = "left unexplained by the document: no declared term gives it",
+              .prov = PROV_CLAIM, /* a printed wall less a projected one */
               .change_ns = change};
     if (sign < 0) {
         l.speedup_change = x > 0 ? end->at.speedup - x : 0;
@@ -160,7 +166,7 @@ static const char *end_name(const view *v, const waterfall_end *end) {
 }
 
 static table *waterfall_table(const view *v) {
-    const char *head[COLS_MAX] = {"step", "cause", "provenance"};
+    const char *head[COLS_MAX] = {"step", "cause", "changed input"};
     size_t c = 3;
     for (int side = 0; side < v->sides_n; side++) {
         head[c++] =
@@ -169,9 +175,11 @@ static table *waterfall_table(const view *v) {
     }
     head[c++] = "speedup";
     head[c++] = "change";
+    head[c++] = "provenance"; /* a new input's class is not that of the wall that follows from it */
     table *t = table_new(v->mem, c);
     table_left(t, 1);
     table_left(t, 2);
+    table_left(t, c - 1);
     table_row(t, head);
     return t;
 }
@@ -181,9 +189,9 @@ static void term_lines(const view *v, table *t, const waterfall_term *x) {
     for (size_t i = 0; i < x->changes_n; i++) {
         const waterfall_change *c = &x->changes[i];
         line l = {.cause = cause_of(v->f, c, v->mem),
-                  .prov = fmt_prov(c->what.prov_before, c->what.prov_after, v->mem)};
+                  .input = fmt_prov(c->what.prov_before, c->what.prov_after, v->mem)};
         if (i > 0) {
-            const char *below[COLS_MAX] = {"", l.cause, l.prov};
+            const char *below[COLS_MAX] = {"", l.cause, l.input};
             table_row(t, below);
             continue;
         }

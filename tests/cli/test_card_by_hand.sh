@@ -18,6 +18,15 @@ is "check accepts it" test $code -eq 0
 run audit "./$card"
 is "the audit finds no defect in its figures" test $code -eq 0
 is "and says that they are sound" grep -q '^SOUND' out
+# which weights are on the device decides the peak, and a card need not say what stays on the host
+run show "./$card"
+is "its weights are said to be all on the device" grep -q ', 4683073536 weight bytes, all counted as on the device, ' out
+mkdir part
+sed 's/"weights_bytes": 4683073536,/"weights_bytes": 4683070000, "weights_host_bytes": 3536,/' $card >part/$card
+run show part/$card
+is "weights on the host stand beside the others" \
+    grep -q ', 4683070000 weight bytes on the device and 3536 on the host, ' out
+is "and nothing says that they are all on the device" sh -c '! grep -q "all counted" out'
 project -K 1 -P 512
 is "one agent is priced" test $code -eq 0
 is "by the card alone" grep -q 'MODELED PROJECTION' out

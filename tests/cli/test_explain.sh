@@ -28,18 +28,22 @@ for text in 'from 4.20x as printed' 'to 1.86x' 'to 1.47x' '18.7 s of the printed
 done
 is "chain: the verdict ends as a sentence" grep -q '\.$' verdict
 is "chain: no line says it was measured" sh -c '! grep -q "MEASURED" out'
-has_row "chain: what is printed" 'printed|head-to-head document, section 4: the earlier 4.20x|CLAIM|412.5||1732.5||4.20x|'
-has_row "chain: what is left" 'unexplained|left unexplained by the document: no declared term gives it||393.8|-18.7|1710.3|-22.2|4.34x|+0.14x'
-has_row "chain: queue wait" 'queue_wait|queue_wait_in_wall removed (llama.cpp)|CLAIM -> –|393.8|0.0|1332.2|-378.1|3.38x|-0.96x'
-has_row "chain: the penalty" 'constants|constant_s 7.5 per turn removed (llama.cpp)|CLAIM -> –|393.8|0.0|732.2|-600.0|1.86x|-1.52x'
-has_row "chain: the corrected state is the printed one" 'to|published_head_to_head_4k, as printed (head-to-head document, 4k table)||393.8|0.0|732.2|-978.1|1.86x|-2.48x'
-has_row "chain: the other constant" 'constants|constant_s 1.6 removed (fak-native)|CLAIM -> –|392.2|-1.6|732.2|0.0|1.87x|+0.01x'
-has_row "chain: the prefill rate" 'prefill|prefill_tok_s 65 -> 48.54|CLAIM -> ASSUMED|413.5|+21.4|817.7|+85.5|1.98x|+0.11x'
+has_row "chain: what is printed" 'printed|head-to-head document, section 4: the earlier 4.20x||412.5||1732.5||4.20x||CLAIM'
+has_row "chain: what is left" 'unexplained|left unexplained by the document: no declared term gives it||393.8|-18.7|1710.3|-22.2|4.34x|+0.14x|CLAIM'
+has_row "chain: queue wait" 'queue_wait|queue_wait_in_wall removed (llama.cpp)|CLAIM -> –|393.8|0.0|1332.2|-378.1|3.38x|-0.96x|CLAIM'
+has_row "chain: the penalty" 'constants|constant_s 7.5 per turn removed (llama.cpp)|CLAIM -> –|393.8|0.0|732.2|-600.0|1.86x|-1.52x|CLAIM'
+has_row "chain: the corrected state is the printed one" 'to|published_head_to_head_4k, as printed (head-to-head document, 4k table)||393.8|0.0|732.2|-978.1|1.86x|-2.48x|CLAIM'
+has_row "chain: the other constant" 'constants|constant_s 1.6 removed (fak-native)|CLAIM -> –|392.2|-1.6|732.2|0.0|1.87x|+0.01x|CLAIM'
+has_row "chain: the prefill rate" 'prefill|prefill_tok_s 65 -> 48.54|CLAIM -> ASSUMED|413.5|+21.4|817.7|+85.5|1.98x|+0.11x|CLAIM'
 is "chain: the deltas" grep -q '^| delta_prefill .*0\.012 a turn -> the prefill rate (fak-native) *| CLAIM -> ASSUMED *|' out
 is "chain: the batching gains" grep -q '^| decode .*7\.61 x 2\.05 for 4 together -> .*decode_gain_card qwen2\.5-7b-instruct-q8_0-m3pro' out
 is "chain: scheduling" grep -q '^| batching .*lockstep -> continuous' out
 is "chain: the last token" grep -q '^| reuse_last_token .*true -> false' out
 is "chain: the end" grep -q '^| to  *| head_to_head_4k  *|  *| *557\.1 |.* 818\.4 |.* 1\.47x |' out
+# a wall is as weak as its weakest input: a claim until the last one is replaced, by assumptions; those are printed,
+# unexplained, both from, queue_wait, both constants, the first to, prefill and delta_prefill
+is "chain: claims are left while one is" test "$(grep -c '^| [a-z].* | CLAIM *|$' out)" -eq 10
+is "chain: assumptions are left at the end" sh -c 'grep -E "^[|] (decode|batching|reuse_last_token|to) .*[|] ASSUMED +[|]$" out | wc -l | grep -qx 4'
 is "chain: one residual, none hidden or invented" test "$(grep -c '^| unexplained ' out)" -eq 1
 
 # one link at a time says the same
@@ -51,7 +55,7 @@ is "link: as in the chain" cmp link.txt tail.txt
 
 # a residual at the far end is a step to the print
 run explain "$P/head_to_head_4k.json" --against "$P/legacy_4k.json"
-has_row "residual at the end" 'unexplained|left unexplained by the document: no declared term gives it||412.5|+18.7|1732.5|+22.2|4.20x|-0.14x'
+has_row "residual at the end" 'unexplained|left unexplained by the document: no declared term gives it||412.5|+18.7|1732.5|+22.2|4.20x|-0.14x|CLAIM'
 is "residual at the end: the verdict" sh -c 'head -1 out | grep -q "22.2 s of the printed 1732.5 s"'
 
 # ---- within a scenario ----
@@ -60,12 +64,27 @@ run explain "$S/head_to_head_4k.json"
 is "arms: exit 0" test $code -eq 0
 is "arms: the verdict" sh -c 'head -1 out | grep -q "^fak-native takes 557.1 s where llama.cpp takes 818.4 s, a speedup of 1.47x"'
 # three prefixes of 4096 tokens at 48.54 tok/s: 253.2 s
-has_row "arms: the prefix" 'prefix_reuse|prefix_reuse per_slot -> shared||565.2|-253.2|1.45x|+0.45x'
+has_row "arms: the prefix" 'prefix_reuse|prefix_reuse per_slot -> shared||565.2|-253.2|1.45x|+0.45x|ASSUMED'
 run explain "$S/fleet_5x200.json"
 is "arms: each other arm" test "$(grep -c '^| from  *| A ' out)" -eq 2
 run explain "$S/fleet_5x200.json" --arm B
 is "arms: one arm" test "$(grep -c '^| from ' out)" -eq 1
 is "arms: that arm" grep -q '^| to  *| B ' out
+
+# The class of what was put in is not that of the wall: a measured card, a modeled session. `project` says the same of it.
+cat >cards.json <<'END'
+{"schema": "ratecast.scenario/1", "id": "cards", "title": "two cards", "card": "qwen2-7b-like-q8_0-h200-unified",
+ "workload": {"K": 2, "H": 3, "P": 1000, "turn_delta_in_tok": 100, "turn_out_tok": 50, "turn_shape": "delta_first"},
+ "arms": [{"name": "A", "prefix_reuse": "per_slot", "batching": "continuous"},
+          {"name": "B", "card": "qwen2.5-coder-7b-q8_0-gb10", "prefix_reuse": "per_slot", "batching": "continuous"}],
+ "baseline": "B"}
+END
+run project cards.json
+is "cards: projected" grep -q '^| wall-clock  *| s .*| MODELED  *|$' out
+run explain cards.json
+is "cards: the head of each class" grep -qE '^[|] step .*[|] cause .*[|] changed input [|] wall-clock s .*[|] provenance [|]$' out
+is "cards: both classes" grep -qE '^[|] card .*gb10 -> .*[|] WITNESSED +[|].*[|] MODELED +[|]$' out
+is "cards: no wall without one" test "$(grep -cE '^[|] (from|card|to) .*[|] MODELED +[|]$' out)" -eq 3
 
 # ---- order, sets, formats ----
 

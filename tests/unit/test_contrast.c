@@ -69,6 +69,12 @@ static const char *at_most(double tok_s) {
     return arena_printf(support_arena(), "≤ %.2f tok/s", tok_s);
 }
 
+static double number_in(const char *text) {
+    const char *digits = text + strcspn(text, "0123456789");
+    double v = strtod(digits, NULL);
+    return strstr(text, " ms") ? v / 1000 : v;
+}
+
 /* Seconds of three digits and more have one decimal, others two. */
 static const char *at_least(double s) {
     return arena_printf(support_arena(), s >= 100 ? "≥ %.1f s" : "≥ %.2f s", s);
@@ -257,6 +263,66 @@ Test(contrast, a_shared_prompt_beside_a_shared_prompt) {
     cr_expect_null(strstr(text, "--shared-prompt"));
 }
 
+/* Points of another KV layout are no measurement of the arm, whichever is which: no rate stands as
+ * WITNESSED, the row says which layout was measured, and the command measures the arm's. */
+Test(contrast, points_of_another_kv_layout) {
+    static const char FLEET[] = "scenarios/fleet_llama_server_h200.json";
+    static const struct {
+        const char *card, *layout, *other;
+        bool unified;
+    } cases[] = {{"qwen2-7b-like-q8_0-h200-split", "split", "unified", false},
+                 {"qwen2-7b-like-q8_0-h200-unified", "unified", "split", true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        arena *mem = support_arena();
+        const char *same = arena_printf(mem, "\"arms.1.card=%s\", \"arms.1.kv_layout=%s\"",
+                                        cases[i].card, cases[i].layout);
+        const char *text = contrast_of(FLEET, same, NULL);
+        for (int n = 1; n <= 5; n += 4)
+            cr_expect(number_in(cell(text,
+                                     arena_printf(mem, "slot-isolated: decode of %d sequence%s", n,
+                                                  n > 1 ? "s" : ""),
+                                     WITNESSED)) > 0,
+                      "%s", text);
+        const char *not_same = arena_printf(mem, "\"arms.1.card=%s\", \"arms.1.kv_layout=%s\"",
+                                            cases[i].card, cases[i].other);
+        text = contrast_of(FLEET, not_same, NULL);
+        for (int n = 1; n <= 5; n += 4) {
+            const char *name =
+                arena_printf(mem, "slot-isolated: decode of %d sequence%s", n, n > 1 ? "s" : "");
+            expect_cell(text, name, WITNESSED,
+                        arena_printf(mem, "– (%s KV only)", cases[i].layout));
+            cr_expect(number_in(cell(text, name, MODELED)) > 0, "%s", text);
+        }
+        /* the only arm of that card and layout: its command, and the flag as the arm has it */
+        const char *head = arena_printf(mem, "# %s: ", cases[i].card);
+        bool found = false;
+        for (const char *at = strstr(text, head); at; at = strstr(at + 1, head)) {
+            const char *line = strchr(at, '\n') + 1;
+            size_t end = strcspn(line, "\n");
+            const char *flag = strstr(line, " --kv-unified"),
+                       *whole = strstr(line, "--sequences 1,5");
+            bool unified = flag && flag < line + end;
+            found |= whole && whole < line + end && unified != cases[i].unified;
+        }
+        cr_expect(found, "no command for the %s layout in %s", cases[i].other, text);
+        /* `validate` finds no card for such a run: a run's layout picks its card */
+        cr_expect(strstr(text, arena_printf(mem,
+                                            "# slot-isolated: not scored, the wall-clock above is "
+                                            "to be compared by hand: the card is of %s KV",
+                                            cases[i].layout)),
+                  "%s", text);
+    }
+}
+
+/* A card that does not say its layout, beside an arm that does. */
+Test(contrast, a_layout_that_the_card_does_not_state) {
+    const char *text = changed("\"arms.0.kv_layout=unified\"");
+    expect_cell(text, "fak-native: decode of 1 sequence", WITNESSED,
+                "7.61 tok/s (context and KV layout not stated)");
+    expect_cell(text, "llama.cpp: decode of 1 sequence", WITNESSED,
+                "7.38 tok/s (context not stated)");
+}
+
 /* ---- sessions ---- */
 
 /* A run of the same session: 640 s for 5,120 tokens. Another workload, machine or arm is none. */
@@ -355,12 +421,6 @@ Test(contrast, commands_say_what_the_arms_are) {
     cr_expect(strstr(text, "# llama.cpp: not scored, the wall-clock above is to be compared by "
                            "hand: no decode point states its context"));
     cr_expect_null(strstr(text, "ratecast validate runs"), "no card of it can be priced alone");
-}
-
-static double number_in(const char *text) {
-    const char *digits = text + strcspn(text, "0123456789");
-    double v = strtod(digits, NULL);
-    return strstr(text, " ms") ? v / 1000 : v;
 }
 
 /* No projection from measured rates is beyond its ceilings; the published constants are. */

@@ -183,6 +183,71 @@ Test(fit, overhead_is_what_weights_and_cells_leave) {
     cr_expect_eq(host_fit_overhead_bytes(picked, n, cards[1]), 0);
 }
 
+/* The calibrate runs of the documented fit: the recordings and the cards that ship. */
+static size_t recorded(const replay **out, size_t room) {
+    const card *const of[] = {cards[0], cards[1], made_card("qwen2-1.5b-like-q8_0-h200-split")};
+    witness w;
+    replay *all = NULL;
+    err e = {0};
+    size_t n = 0;
+    cr_assert_eq(
+        witness_load(RATECAST_REPO "/calib/witnessed/h200-llama-server", support_arena(), &w, &e),
+        OK, "%s: %s", e.where, e.what);
+    cr_assert_eq(replay_set(&w, of, 3, true, support_arena(), &all, &e), OK, "%s", e.what);
+    for (size_t i = 0; i < w.n && n < room; i++)
+        if (!all[i].excluded && all[i].run->use == USE_CALIBRATE) out[n++] = &all[i];
+    return n;
+}
+
+static host_fit fit_recorded(const replay *const *runs, size_t n) {
+    host_fit f;
+    err e = {0};
+    cr_assert_eq(host_fit_run(runs, n, 0.03, support_arena(), &f, &e), OK, "%s", e.what);
+    cr_assert_eq(f.params_n, HOST_FITTED_N);
+    return f;
+}
+
+/* A ten-thousandth of one run's wall is no news: it moves no standard error by more than a few per
+ * cent, whichever run it is. */
+Test(fit, standard_errors_do_not_hang_on_the_last_digit) {
+    const replay *runs[16];
+    size_t n = recorded(runs, 16);
+    cr_assert_gt(n, (size_t)HOST_FITTED_N);
+    host_fit base = fit_recorded(runs, n);
+    for (size_t k = 0; k < n; k++) {
+        const replay *as_seen = runs[k];
+        replay moved = *as_seen;
+        moved.seen.wall_s *= 1.0001;
+        runs[k] = &moved;
+        host_fit f = fit_recorded(runs, n);
+        runs[k] = as_seen;
+        for (size_t i = 0; i < HOST_FITTED_N; i++) {
+            double ratio = f.terms.stderr_frac[i] / base.terms.stderr_frac[i];
+            cr_expect(fabs(ratio - 1) < 0.03, "%s: error of %s %.4f, was %.4f", f.run_ids[k],
+                      HOST_TERM_NAMES[i], f.terms.stderr_frac[i], base.terms.stderr_frac[i]);
+        }
+    }
+}
+
+/* The cards that ship carry what the documented fit gives: terms within half a per cent, and
+ * errors as near as a compiler's rounding leaves them. */
+Test(fit, shipped_cards_carry_the_documented_fit) {
+    const replay *runs[16];
+    host_fit f = fit_recorded(runs, recorded(runs, 16));
+    for (size_t c = 0; c < 2; c++) {
+        host_terms got = f.terms, want = cards[c]->fitted_host;
+        cr_assert(want.known);
+        for (size_t i = 0; i < HOST_FITTED_N; i++) {
+            double x = *host_term_at(&got, i), y = *host_term_at(&want, i);
+            cr_expect(fabs(x / y - 1) < 0.005, "%s: fitted %.5g, on %s %.5g", HOST_TERM_NAMES[i], x,
+                      cards[c]->id, y);
+            cr_expect(fabs(got.stderr_frac[i] / want.stderr_frac[i] - 1) < 0.03,
+                      "%s: error %.4f, on %s %.4f", HOST_TERM_NAMES[i], got.stderr_frac[i],
+                      cards[c]->id, want.stderr_frac[i]);
+        }
+    }
+}
+
 /* ---- `ratecast fit`: runs marked score are not looked at ---- */
 
 static const char *fit_output(const char *dir) {
