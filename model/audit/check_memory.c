@@ -186,9 +186,43 @@ static void check_kv_per_tok(auditor *a, const claim_figure *f) {
     check_unit(a, f, right);
 }
 
+/* Tokens of one agent's history when its session ends. */
+static double history_tok(const workload *w) {
+    double h = (double)w->H, turns = w->shape == SHAPE_DELTA_FIRST ? h : h - 1;
+    return (double)w->P + turns * (double)w->turn_delta_in_tok + h * (double)w->turn_out_tok;
+}
+
+/* An arm's KV without a context is that of all its agents at the end of the session, the last token
+ * of each written or not, or of another moment, which is not stated. */
+static void check_kv_at_end(auditor *a, const claim_figure *f, double each) {
+    const claim *c = a->claim;
+    const claim_arm *by = claim_arm_of(c, f->arm);
+    if (!c->has_workload || !by || !by->reuse_known) return;
+    double n = f->streams_n > 0 ? (double)f->streams_n : (double)c->work.K;
+    double end = history_tok(&c->work), copies = n * end, once = once_of(c, n, end);
+    bool shared = by->reuse == REUSE_SHARED, either = shared && by->comers == COMERS_EACH;
+    double tok = shared ? once : copies;
+    bool ok = quantity_allows(&f->q, (tok - n) * each, tok * each) ||
+              (either && quantity_allows(&f->q, (copies - n) * each, copies * each));
+    double most = (either ? copies : tok) * each, least = (double)c->work.P * each;
+    bool beyond = f->q.lo > most || f->q.hi < least;
+    finding *say = audit_say(
+        a, R_MEMORY, "kv-at-end", ok ? AUDIT_PASS : AUDIT_CANNOT_TELL, f->name, shape_origins(c, f),
+        "printed %s, %s agents end the session with %s (%s tokens%s)%s", say_in(a, f->q.v, f->q.u),
+        say_num(a, n, ""), say_in(a, tok * each, f->q.u), say_num(a, tok, ""),
+        shared && c->work.P > 0 ? ", the prefix once" : "",
+        ok       ? ""
+        : beyond ? "; no moment of the session has as much or as little, and what is counted is "
+                   "not stated"
+                 : "; of which moment and of how many agents it is is not stated");
+    if (!ok && beyond) say->weight = WEIGHT_MAJOR;
+    audit_numbers(say, tok * each / f->q.u->scale, f->q.v / f->q.u->scale, f->q.u->name);
+}
+
 static void check_kv(auditor *a, const claim_figure *f) {
     double each = per_tok(a->claim, f, false), all = per_tok(a->claim, f, true);
     kv_run r = run_of(a->claim, f);
+    if (each > 0 && r.context_tok <= 0 && r.kept <= 0) check_kv_at_end(a, f, each);
     if (each <= 0 || r.kept <= 0 || may_be_once(a, f, &r, each)) return;
     kv_finding(a, f, each * r.kept, all * r.kept, kv_words(a, &r, each),
                other_keeping(f, &r, each));
