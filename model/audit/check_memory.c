@@ -43,24 +43,37 @@ static double once_of(const claim *c, double n, double tok) {
     return c->work.P > 0 ? shared + n * (tok - shared) : n * tok;
 }
 
-/* A KV cache is as large as the room that is printed beside it, else as its sequences need: an arm
- * whose agents share a prefix keeps that once. Where all that come compute a prefix that is not
- * there yet, they may keep theirs. */
-static kv_run run_of(const claim *c, const claim_figure *f) {
-    iv room = facts_kv_room_tok(c, f);
-    if (room.ok) return (kv_run){.kept = room.v, .copies = room.v, .once = room.v, .policy = true};
+/* Sequences as the arm's policy keeps them: a shared prefix once. Where all that come compute a
+ * prefix that is not there yet, they may keep theirs. */
+static kv_run run_with(const claim *c, const claim_figure *f, double n) {
     const claim_arm *by = claim_arm_of(c, f->arm);
-    kv_run r = {.n = f->streams_n > 0
-                         ? (double)f->streams_n
-                         : claim_number(c, "sequences concurrent_users users agents batch", 1),
+    kv_run r = {.n = n,
                 .context_tok = f->context_tok > 0
                                    ? (double)f->context_tok
                                    : claim_number(c, "context_tokens context_tok context ctx", 0)};
     r.copies = r.n * r.context_tok;
-    r.once = once_of(c, r.n, r.context_tok);
+    r.once = n >= 1 ? once_of(c, r.n, r.context_tok) : r.copies;
     r.policy = by && by->reuse_known && !(by->reuse == REUSE_SHARED && by->comers == COMERS_EACH);
     r.kept = r.policy && by->reuse == REUSE_SHARED ? r.once : r.copies;
     return r;
+}
+
+static const char SEQUENCES[] = "sequences concurrent_users users agents batch";
+
+/* A KV cache is as large as the room that is printed beside it, else as its sequences need. */
+static kv_run run_of(const claim *c, const claim_figure *f) {
+    iv room = facts_kv_room_tok(c, f);
+    if (room.ok) return (kv_run){.kept = room.v, .copies = room.v, .once = room.v, .policy = true};
+    return run_with(c, f, f->streams_n > 0 ? (double)f->streams_n : claim_number(c, SEQUENCES, 1));
+}
+
+/* A figure of an arm that does not say how many agents it is of may be of one or of all. */
+static void of_all_agents(const claim *c, const claim_figure *f, double each, kv_run *r) {
+    if (!c->has_workload || f->streams_n > 0 || claim_fact(c, SEQUENCES) || r->context_tok <= 0 ||
+        !claim_arm_of(c, f->arm) || quantity_allows(&f->q, r->kept * each, r->kept * each))
+        return;
+    kv_run all = run_with(c, f, (double)c->work.K);
+    if (quantity_allows(&f->q, all.kept * each, all.kept * each)) *r = all;
 }
 
 static unsigned shape_origins(const claim *c, const claim_figure *f) {
@@ -223,6 +236,7 @@ static void check_kv(auditor *a, const claim_figure *f) {
     double each = per_tok(a->claim, f, false), all = per_tok(a->claim, f, true);
     kv_run r = run_of(a->claim, f);
     if (each > 0 && r.context_tok <= 0 && r.kept <= 0) check_kv_at_end(a, f, each);
+    of_all_agents(a->claim, f, each, &r);
     if (each <= 0 || r.kept <= 0 || may_be_once(a, f, &r, each)) return;
     kv_finding(a, f, each * r.kept, all * r.kept, kv_words(a, &r, each),
                other_keeping(f, &r, each));

@@ -77,6 +77,25 @@ Test(audit_arms, kv_of_the_prefix_alone) {
                        support_told(a));
 }
 
+/* Without a number of agents the figure is of one or of all: 10,500 tokens, or 42,000 of arm a and
+ * 84,000 of arm b; nothing else. */
+Test(audit_arms, kv_of_one_agent_or_of_all) {
+    const struct {
+        const char *of;
+        double tok;
+        audit_outcome outcome;
+    } CASES[] = {{"a", CTX, AUDIT_PASS},    {"a", ONCE, AUDIT_PASS},   {"a", COPIES, AUDIT_FAIL},
+                 {"b", CTX, AUDIT_PASS},    {"b", COPIES, AUDIT_PASS}, {"b", ONCE, AUDIT_FAIL},
+                 {"a", 2 * CTX, AUDIT_FAIL}};
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        const char *print = digits(CASES[i].tok * KV / MIB, 1);
+        const audit *a = claimed(
+            "", figure("kv", CASES[i].of, "kv", print, "MiB", ", \"context_tok\": 10500"), "");
+        cr_expect_not_null(support_finding(a, CASES[i].outcome, R_MEMORY, "kv-bytes", "kv"),
+                           "%s of %s:%s", print, CASES[i].of, support_told(a));
+    }
+}
+
 /* 80 GiB of KV: whole tokens first, then agents; the prefix goes in once or with each. */
 Test(audit_arms, agents_that_fit) {
     double room = floor(80 * GIB / KV), once = floor((room - P) / (CTX - P)),
