@@ -69,12 +69,14 @@ const rule RULES[R_N] = {
                  "two figures that a unit ties together",
                  "Fails where the figures agree only if the unit is read as another one.",
                  "design model section 6"},
-    [R_MEMORY] = {"I-MEMORY", "memory", RULE_PLAUSIBILITY,
-                  "Memory follows from parameters, precision, the architecture's KV layers and "
-                  "the tokens held, and fits the device.",
-                  "parameters and precision, or layers, KV heads, head size, tokens",
-                  "Fails where the formula gives another number, or the sum does not fit.",
-                  "design model sections 4 and 6"},
+    [R_MEMORY] =
+        {"I-MEMORY", "memory", RULE_PLAUSIBILITY,
+         "Memory follows from parameters, precision, the architecture's KV layers and "
+         "the tokens held, holds the weights, and fits the device.",
+         "parameters and precision, or layers, KV heads, head size, tokens",
+         "Fails where the formula gives another number, a peak is below the weights, or the "
+         "sum does not fit.",
+         "design model sections 4 and 6"},
     [R_CONDITIONS] = {"I-CONDITIONS", "conditions", RULE_PLAUSIBILITY,
                       "The conditions under which a number holds are stated with it.",
                       "context length, batch, precision, engine build, settings",

@@ -44,6 +44,9 @@ static void add_verdict(const audit *a, bool markdown, buf *out) {
              a->kind, a->id, a->title);
     buf_addf(out, "%zu checks: %zu hold, %zu do not, %zu cannot be told from what is stated.\n",
              a->passes_n + a->findings_n, a->passes_n, fails, open);
+    if (a->not_compared_n > 0)
+        buf_addf(out, "%zu of %zu figures %s in none of them.\n", a->not_compared_n, a->figures_n,
+                 a->not_compared_n == 1 ? "is" : "are");
 }
 
 static void add_finding(const finding *f, size_t n, bool markdown, arena *mem, buf *out) {
@@ -69,6 +72,17 @@ static void add_passes(const audit *a, buf *out) {
     }
 }
 
+/* Figures that no check used: a verdict says nothing about them. */
+static void add_not_compared(const audit *a, arena *mem, buf *out) {
+    if (a->not_compared_n == 0) return;
+    buf_addf(out, "\nNot compared with anything (%zu)\n\n", a->not_compared_n);
+    for (size_t i = 0; i < a->not_compared_n; i++) {
+        const claim_figure *f = a->not_compared[i];
+        buf_addf(out, "- %s%s%s%s: %s %s\n", f->name, f->arm ? " (" : "", f->arm ? f->arm : "",
+                 f->arm ? ")" : "", number(f->q.v / f->q.u->scale, mem), f->q.u->name);
+    }
+}
+
 /* Rules that found nothing to decide: said, so that silence is not taken for a pass. */
 static void add_silent(const audit *a, buf *out) {
     const char *sep = "\nNothing to decide for: ";
@@ -89,6 +103,7 @@ void report_audit_text(const audit *a, bool markdown, arena *mem, buf *out) {
     for (size_t i = 0; i < a->findings_n; i++)
         add_finding(&a->findings[i], i + 1, markdown, mem, out);
     add_passes(a, out);
+    add_not_compared(a, mem, out);
     add_silent(a, out);
 }
 
@@ -123,6 +138,16 @@ void report_audit_lists(const audit *a, cJSON *root) {
     cJSON *findings = jw_arr(root, "findings"), *passes = jw_arr(root, "passes");
     for (size_t i = 0; i < a->findings_n; i++) add_json(&a->findings[i], findings);
     for (size_t i = 0; i < a->passes_n; i++) add_json(&a->passes[i], passes);
+    if (strcmp(a->kind, "claim") != 0) return; /* cards and scenarios print no figures */
+    cJSON *rest = jw_arr(root, "not_compared");
+    for (size_t i = 0; i < a->not_compared_n; i++) {
+        const claim_figure *f = a->not_compared[i];
+        cJSON *o = jw_item(rest);
+        jw_str(o, "figure", f->name);
+        if (f->arm) jw_str(o, "arm", f->arm);
+        jw_num(o, "value", f->q.v / f->q.u->scale);
+        jw_str(o, "unit", f->q.u->name);
+    }
 }
 
 void report_audit_json(const audit *a, const char *sha256, buf *out) {

@@ -114,7 +114,8 @@ static void read_claim(reader *r, jr o) {
             hardware_load(path, r->mem, &r->chips, r->e))
             return;
     }
-    (void)audit_claim(it->claim, &r->chips, r->mem, &it->audit, r->e);
+    if (audit_claim(it->claim, &r->chips, r->mem, &it->audit, r->e) == OK)
+        (void)audit_not_compared(it->claim, &r->chips, r->mem, &it->audit, r->e);
 }
 
 static void read_explain(reader *r, jr o) {

@@ -55,17 +55,39 @@ static double prefix_evals(const claim *c, prefix_reuse reuse) {
     return reuse == REUSE_SHARED ? 1 : reuse == REUSE_PER_SLOT ? (double)c->work.K : 0;
 }
 
-/* The rate at which the claim prefills: declared as used, else what isolated slots' cold TTFTs
- * imply. */
-static iv prefill_rate_of(auditor *a, const char *arm_name) {
+/* The prefill rate that is measured for the arm: its own before one of the whole claim. */
+static const claim_rate *stated_prefill(const claim *c, const char *arm_name) {
+    const claim_rate *common = NULL;
+    for (size_t i = 0; i < c->rates_n; i++) {
+        const claim_rate *r = &c->rates[i];
+        if (r->role != ROLE_STATED || r->phase != PHASE_PREFILL || !facts_own_model(c, r)) continue;
+        if (claim_same_arm(r->arm, arm_name)) return r;
+        if (!r->arm && !common) common = r;
+    }
+    return common;
+}
+
+/* The rate at which the claim prefills: declared as used, else what the arm's own cold TTFTs imply,
+ * else what it states. What another arm's TTFTs imply is the last resort, except where the arm's
+ * decode rate is declared as used: its wall-clock is then computed, and from one set of rates. */
+static iv prefill_rate_of(auditor *a, const char *arm_name, prefill_source *from,
+                          const claim_rate **rate) {
     const claim *c = a->claim;
-    const claim_rate *r = used_rate(c, arm_name, PHASE_PREFILL);
-    if (r) return iv_quantity(&r->q, r->origin);
-    for (size_t i = 0; i < c->arms_n; i++) {
+    *from = PREFILL_USED;
+    *rate = used_rate(c, arm_name, PHASE_PREFILL);
+    if (*rate) return iv_quantity(&(*rate)->q, (*rate)->origin);
+    iv own = facts_implied_prefill(a, arm_name, NULL);
+    *from = PREFILL_OWN_TTFT;
+    if (own.ok) return own;
+    const claim_rate *stated = stated_prefill(c, arm_name);
+    for (size_t i = 0; i < c->arms_n && !(stated && !used_rate(c, arm_name, PHASE_DECODE)); i++) {
         iv implied = facts_implied_prefill(a, c->arms[i].name, NULL);
+        *from = PREFILL_OTHER_TTFT;
         if (implied.ok) return implied;
     }
-    return iv_none();
+    *from = stated ? PREFILL_STATED : PREFILL_UNKNOWN;
+    *rate = stated;
+    return stated ? iv_quantity(&stated->q, stated->origin) : iv_none();
 }
 
 static iv decode_rate_used(const claim *c, const claim_rate *r) {
@@ -89,7 +111,7 @@ static account account_worked_out(auditor *a, const char *arm_name) {
     if (x.wall && !claim_same_arm(x.wall->arm, arm_name)) x.wall = NULL;
     x.computed_tok = iv_exact(
         facts_policy_tok(&c->work, policy->reuse, policy->comers == COMERS_EACH), ORIGIN_PRINTED);
-    x.prefix_rate = prefill_rate_of(a, arm_name);
+    x.prefix_rate = prefill_rate_of(a, arm_name, &x.prefix_from, &x.prefix_stated);
     x.delta = delta_of(c, arm_name);
     x.other = terms_of(c, arm_name, false);
     double evals = prefix_evals(c, policy->reuse);
@@ -136,7 +158,9 @@ iv account_wall(const account *x) {
 
 iv account_queue_wait(auditor *a, const char *arm_name) {
     const claim *c = a->claim;
-    iv rate = prefill_rate_of(a, arm_name);
+    prefill_source from;
+    const claim_rate *stated;
+    iv rate = prefill_rate_of(a, arm_name, &from, &stated);
     if (!c->has_workload) return iv_none();
     double k = (double)c->work.K;
     return iv_div(iv_exact(k * (k - 1) / 2 * (double)c->work.P, ORIGIN_PRINTED), rate);

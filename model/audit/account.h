@@ -4,13 +4,24 @@
 
 #include "audit/facts.h"
 
+/* Where the rate of an arm's prefill is from, the surest first. */
+typedef enum prefill_source {
+    PREFILL_UNKNOWN,
+    PREFILL_USED,      /* declared as used */
+    PREFILL_OWN_TTFT,  /* implied by the arm's own cold TTFTs */
+    PREFILL_STATED,    /* measured, of this arm or of all */
+    PREFILL_OTHER_TTFT /* implied by another arm's: a guess about this one */
+} prefill_source;
+
 /* Parts in seconds; a part that the claim does not let compute is not ok. */
 typedef struct account {
     const char *arm;
-    const claim_figure *wall;      /* printed; NULL: none */
-    iv computed_tok;               /* prompt tokens that the policy computes, the published way */
-    iv prefix_rate, decode_rate;   /* tok/s that the claim uses, all agents together */
-    const claim_rate *decode_used; /* NULL: taken from what is left of the wall-clock */
+    const claim_figure *wall;    /* printed; NULL: none */
+    iv computed_tok;             /* prompt tokens that the policy computes, the published way */
+    iv prefix_rate, decode_rate; /* tok/s that the claim uses, all agents together */
+    prefill_source prefix_from;
+    const claim_rate *prefix_stated; /* the rate of the claim that it is; NULL: implied */
+    const claim_rate *decode_used;   /* NULL: taken from what is left of the wall-clock */
     bool prefill_stated;     /* rate declared as used, or implied and new tokens charged apart */
     iv prefill;              /* all prompt tokens, or the prefix when `delta` is charged apart */
     iv delta, other, decode; /* new tokens of turns; constants, penalties; decode */

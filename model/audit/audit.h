@@ -50,6 +50,9 @@ typedef struct audit {
     size_t findings_n;
     const finding *passes;
     size_t passes_n;
+    /* figures of a claim that no statement rests on, and how many it has (audit_not_compared) */
+    const claim_figure *const *not_compared;
+    size_t not_compared_n, figures_n;
 } audit;
 
 /* ---- what checks use ---- */
@@ -106,6 +109,9 @@ void check_statements(auditor *a);  /* check_consistency.c */
 /* E_LIMIT: does not fit the memory budget. */
 MUST_USE err_code audit_claim(const claim *c, const hardware_catalogue *chips, arena *mem,
                               audit *out, err *e);
+/* Fills not_compared of the audit `a` of claim `c`: audits it twice more for every figure. */
+MUST_USE err_code audit_not_compared(const claim *c, const hardware_catalogue *chips, arena *mem,
+                                     audit *a, err *e);
 MUST_USE err_code audit_card(const card *c, const hardware_catalogue *chips, arena *mem, audit *out,
                              err *e);
 /* The outcomes of invariants_check as an audit. */

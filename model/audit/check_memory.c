@@ -29,16 +29,51 @@ static double per_tok(const claim *c, const claim_figure *f, bool all_layers) {
     return elements * workload_kv_bits(c) / 8;
 }
 
+/* Tokens whose KV is kept, of what a figure says of its run. */
+typedef struct kv_run {
+    double n, context_tok; /* sequences, tokens of each; 0: not stated */
+    double kept;           /* as the arm's policy has it; each sequence whole where it has none */
+    double copies, once;   /* each sequence whole; the prefix of all sequences once */
+    bool policy;           /* the arm says which of the two it is */
+} kv_run;
+
+/* Sequences of `tok` tokens that begin alike, the prefix kept once. */
+static double once_of(const claim *c, double n, double tok) {
+    double shared = fmin((double)c->work.P, tok);
+    return c->work.P > 0 ? shared + n * (tok - shared) : n * tok;
+}
+
+/* Sequences as the arm's policy keeps them: a shared prefix once. Where all that come compute a
+ * prefix that is not there yet, they may keep theirs. */
+static kv_run run_with(const claim *c, const claim_figure *f, double n) {
+    const claim_arm *by = claim_arm_of(c, f->arm);
+    kv_run r = {.n = n,
+                .context_tok = f->context_tok > 0
+                                   ? (double)f->context_tok
+                                   : claim_number(c, "context_tokens context_tok context ctx", 0)};
+    r.copies = r.n * r.context_tok;
+    r.once = n >= 1 ? once_of(c, r.n, r.context_tok) : r.copies;
+    r.policy = by && by->reuse_known && !(by->reuse == REUSE_SHARED && by->comers == COMERS_EACH);
+    r.kept = r.policy && by->reuse == REUSE_SHARED ? r.once : r.copies;
+    return r;
+}
+
+static const char SEQUENCES[] = "sequences concurrent_users users agents batch";
+
 /* A KV cache is as large as the room that is printed beside it, else as its sequences need. */
-static double tokens_of(const claim *c, const claim_figure *f) {
+static kv_run run_of(const claim *c, const claim_figure *f) {
     iv room = facts_kv_room_tok(c, f);
-    if (room.ok) return room.v;
-    double tok = f->context_tok > 0 ? (double)f->context_tok
-                                    : claim_number(c, "context_tokens context_tok context ctx", 0);
-    double n = f->streams_n > 0
-                   ? (double)f->streams_n
-                   : claim_number(c, "sequences concurrent_users users agents batch", 1);
-    return tok * n;
+    if (room.ok) return (kv_run){.kept = room.v, .copies = room.v, .once = room.v, .policy = true};
+    return run_with(c, f, f->streams_n > 0 ? (double)f->streams_n : claim_number(c, SEQUENCES, 1));
+}
+
+/* A figure of an arm that does not say how many agents it is of may be of one or of all. */
+static void of_all_agents(const claim *c, const claim_figure *f, double each, kv_run *r) {
+    if (!c->has_workload || f->streams_n > 0 || claim_fact(c, SEQUENCES) || r->context_tok <= 0 ||
+        !claim_arm_of(c, f->arm) || quantity_allows(&f->q, r->kept * each, r->kept * each))
+        return;
+    kv_run all = run_with(c, f, (double)c->work.K);
+    if (quantity_allows(&f->q, all.kept * each, all.kept * each)) *r = all;
 }
 
 static unsigned shape_origins(const claim *c, const claim_figure *f) {
@@ -82,9 +117,17 @@ static const char *explained(auditor *a, const claim_figure *f, double right, do
     return NULL;
 }
 
+/* The size that the other way of keeping a prefix would give. */
+static const char *other_keeping(const claim_figure *f, const kv_run *r, double each) {
+    double other = (r->kept == r->once ? r->copies : r->once) * each;
+    if (!r->policy || r->once == r->copies || !quantity_allows(&f->q, other, other)) return NULL;
+    return r->kept == r->once ? "a copy of the prefix for every agent; this arm's agents share one"
+                              : "the prefix counted once; this arm keeps a copy for every agent";
+}
+
 static void kv_finding(auditor *a, const claim_figure *f, double right, double all,
-                       const char *what) {
-    rule_id filed;
+                       const char *what, const char *known) {
+    rule_id filed = R_MEMORY;
     if (quantity_allows(&f->q, right, right) || quantity_cut(&f->q, right)) {
         bool cut = !quantity_allows(&f->q, right, right);
         audit_follows(a, cut ? R_RATIO : R_MEMORY, "kv-bytes", f->name, &f->q, right, right, right,
@@ -93,7 +136,7 @@ static void kv_finding(auditor *a, const claim_figure *f, double right, double a
     }
     if (a->claim->model.sliding_window && f->q.hi > right && f->q.lo < all * (1 + SAME_FRAC))
         return; /* windows come on top of the full-attention layers */
-    const char *why = explained(a, f, right, all, &filed);
+    const char *why = known ? known : explained(a, f, right, all, &filed);
     finding *say =
         audit_say(a, filed, "kv-bytes", AUDIT_FAIL, f->name, shape_origins(a->claim, f),
                   "printed %s, the architecture gives %s (%s)%s%s", say_in(a, f->q.v, f->q.u),
@@ -121,17 +164,83 @@ static void check_unit(auditor *a, const claim_figure *f, double right) {
                   "%s is right in %s and would not be in %s", f->name, f->q.u->name, other->name);
 }
 
-static void check_kv(auditor *a, const claim_figure *f) {
-    double right = per_tok(a->claim, f, false), all = per_tok(a->claim, f, true), tok = 1;
+/* "57,344 bytes a token x (6,000 + 8 x 4,500) tokens" */
+static const char *kv_words(auditor *a, const kv_run *r, double each) {
+    double shared = r->n > 1 ? (r->copies - r->once) / (r->n - 1) : 0;
+    bool parts = r->kept == r->once && r->once < r->copies;
+    const char *tok =
+        parts ? arena_printf(a->mem, "(%s + %s x %s)", say_num(a, shared, ""), say_num(a, r->n, ""),
+                             say_num(a, r->context_tok - shared, ""))
+              : say_num(a, r->kept, "");
+    const char *s =
+        arena_printf(a->mem, "%s bytes a token x %s tokens", say_num(a, each, ""), tok ? tok : "");
+    return s ? s : "";
+}
+
+/* No arm says whether a prefix is kept once: a size that fits that is no fault. */
+static bool may_be_once(auditor *a, const claim_figure *f, const kv_run *r, double each) {
+    double once = r->once * each, copies = r->copies * each;
+    if (r->policy || once == copies || !quantity_allows(&f->q, once, once)) return false;
+    finding *say =
+        audit_say(a, R_MEMORY, "kv-bytes", AUDIT_CANNOT_TELL, f->name, shape_origins(a->claim, f),
+                  "printed %s, which is right where the prefix of %s tokens is kept once, and %s "
+                  "where every agent keeps its own: which of the two is not stated",
+                  say_in(a, f->q.v, f->q.u), say_num(a, (double)a->claim->work.P, ""),
+                  say_in(a, copies, f->q.u));
+    audit_numbers(say, copies / f->q.u->scale, f->q.v / f->q.u->scale, f->q.u->name);
+    return true;
+}
+
+static void check_kv_per_tok(auditor *a, const claim_figure *f) {
+    double right = per_tok(a->claim, f, false), all = per_tok(a->claim, f, true);
     if (right <= 0) return;
-    if (f->metric == METRIC_KV_BYTES) tok = tokens_of(a->claim, f);
-    if (tok <= 0) return;
-    const char *what = f->metric == METRIC_KV_BYTES
-                           ? arena_printf(a->mem, "%s bytes a token x %s tokens",
-                                          say_num(a, right, ""), say_num(a, tok, ""))
-                           : "2 x full-attention layers x KV heads x head dim x bytes an element";
-    kv_finding(a, f, right * tok, all * tok, what ? what : "");
-    check_unit(a, f, right * tok);
+    kv_finding(a, f, right, all,
+               "2 x full-attention layers x KV heads x head dim x bytes an element", NULL);
+    check_unit(a, f, right);
+}
+
+/* Tokens of one agent's history when its session ends. */
+static double history_tok(const workload *w) {
+    double h = (double)w->H, turns = w->shape == SHAPE_DELTA_FIRST ? h : h - 1;
+    return (double)w->P + turns * (double)w->turn_delta_in_tok + h * (double)w->turn_out_tok;
+}
+
+/* An arm's KV without a context is that of all its agents at the end of the session, the last token
+ * of each written or not, or of another moment, which is not stated. */
+static void check_kv_at_end(auditor *a, const claim_figure *f, double each) {
+    const claim *c = a->claim;
+    const claim_arm *by = claim_arm_of(c, f->arm);
+    if (!c->has_workload || !by || !by->reuse_known) return;
+    double n = f->streams_n > 0 ? (double)f->streams_n : (double)c->work.K;
+    double end = history_tok(&c->work), copies = n * end, once = once_of(c, n, end);
+    bool shared = by->reuse == REUSE_SHARED, either = shared && by->comers == COMERS_EACH;
+    double tok = shared ? once : copies;
+    bool ok = quantity_allows(&f->q, (tok - n) * each, tok * each) ||
+              (either && quantity_allows(&f->q, (copies - n) * each, copies * each));
+    double most = (either ? copies : tok) * each, least = (double)c->work.P * each;
+    bool beyond = f->q.lo > most || f->q.hi < least;
+    finding *say = audit_say(
+        a, R_MEMORY, "kv-at-end", ok ? AUDIT_PASS : AUDIT_CANNOT_TELL, f->name, shape_origins(c, f),
+        "printed %s, %s agents end the session with %s (%s tokens%s)%s", say_in(a, f->q.v, f->q.u),
+        say_num(a, n, ""), say_in(a, tok * each, f->q.u), say_num(a, tok, ""),
+        shared && c->work.P > 0 ? ", the prefix once" : "",
+        ok       ? ""
+        : beyond ? "; no moment of the session has as much or as little, and what is counted is "
+                   "not stated"
+                 : "; of which moment and of how many agents it is is not stated");
+    if (!ok && beyond) say->weight = WEIGHT_MAJOR;
+    audit_numbers(say, tok * each / f->q.u->scale, f->q.v / f->q.u->scale, f->q.u->name);
+}
+
+static void check_kv(auditor *a, const claim_figure *f) {
+    double each = per_tok(a->claim, f, false), all = per_tok(a->claim, f, true);
+    kv_run r = run_of(a->claim, f);
+    if (each > 0 && r.context_tok <= 0 && r.kept <= 0) check_kv_at_end(a, f, each);
+    of_all_agents(a->claim, f, each, &r);
+    if (each <= 0 || r.kept <= 0 || may_be_once(a, f, &r, each)) return;
+    kv_finding(a, f, each * r.kept, all * r.kept, kv_words(a, &r, each),
+               other_keeping(f, &r, each));
+    check_unit(a, f, each * r.kept);
 }
 
 /* Weights and cache beside a total, or what is left of it: said when they add up, as either may
@@ -175,7 +284,7 @@ static void check_spread(auditor *a) {
         if (!hi || f->q.v > hi->q.v) hi = f;
     }
     if (!lo || lo == hi) return;
-    double tok = tokens_of(c, hi) / tokens_of(c, lo);
+    double tok = run_of(c, hi).kept / run_of(c, lo).kept;
     double right = per_tok(c, hi, false) / per_tok(c, lo, false) * tok, got = hi->q.v / lo->q.v;
     if (!isfinite(right) || fabs(got / right - 1) > 0.02) return; /* said figure by claim_figure */
     finding *say =
@@ -287,6 +396,14 @@ static double room_for_kv(auditor *a, const claim_figure *f, const claim_figure 
     return memory > 0 && weights > 0 ? memory - weights : 0;
 }
 
+/* How many sequences of `tok` tokens go into `room` tokens of KV when a prefix is kept once; not
+ * finite where that is all that they hold. */
+static double fits_once(const claim *c, double room, double tok) {
+    double shared = fmin((double)c->work.P, tok);
+    return c->work.P > 0 && room >= shared ? floor((room - shared) / (tok - shared))
+                                           : floor(room / tok);
+}
+
 /* How many agents of so many tokens the memory holds: more are too many; fewer leave room that
  * something unstated may need. */
 static void check_fit(auditor *a, const claim_figure *f, const claim_figure *budget) {
@@ -303,14 +420,19 @@ static void check_fit(auditor *a, const claim_figure *f, const claim_figure *bud
                      : claim_number(c, "tokens_per_agent context_tokens context_tok", 0);
     if (left <= 0 || kv <= 0 || tok <= 0 || c->model.weights_guessed || !(budget || capacity))
         return;
-    double fits = floor(floor(left / kv) / tok);
+    const claim_arm *by = claim_arm_of(c, f->arm);
+    bool once = by && by->reuse_known && by->reuse == REUSE_SHARED && by->comers != COMERS_EACH;
+    double room = floor(left / kv), fits = once ? fits_once(c, room, tok) : floor(room / tok);
+    if (!isfinite(fits)) return;
     const char *how =
-        arena_printf(a->mem, "%s of KV at %s bytes a token (%s tokens), %s tokens an agent",
-                     say_num(a, left / 0x1p30, "GiB"), say_num(a, kv, ""),
-                     say_num(a, floor(left / kv), ""), say_num(a, tok, ""));
+        arena_printf(a->mem, "%s of KV at %s bytes a token (%s tokens), %s tokens an agent%s",
+                     say_num(a, left / 0x1p30, "GiB"), say_num(a, kv, ""), say_num(a, room, ""),
+                     say_num(a, tok, ""), once && c->work.P > 0 ? ", the prefix held once" : "");
     /* a device's own memory is what its maker calls GB, and something else needs some of it */
     bool within = !budget && !(chip && chip->memory_exact) &&
-                  f->q.v <= floor(left * 0x1p30 / 1e9 / kv / tok) && f->q.v > fits / 2;
+                  f->q.v <= (once ? fits_once(c, left * 0x1p30 / 1e9 / kv, tok)
+                                  : floor(left * 0x1p30 / 1e9 / kv / tok)) &&
+                  f->q.v > fits / 2;
     if (!within || quantity_allows(&f->q, fits, fits)) {
         fit_finding(a, f, fits, how ? how : "", f->origin | shape_origins(c, f));
         return;
@@ -379,6 +501,45 @@ static void check_capacity(auditor *a, const claim_figure *f) {
     audit_numbers(say, room / 1e9, bytes.v / 1e9, "GB");
 }
 
+/* Does the claim itself say what this memory is made of, or that it is not all of it? Then it
+ * may count no weights. */
+static bool counts_own_parts(const claim *c, const claim_figure *f) {
+    static const char *const PART =
+        "kv|cache|per|agent|each|extra|additional|increase|growth|delta|overhead|"
+        "activation|activations|buffer|buffers|beside|besides|without weights|excluding|"
+        "saved|host|cpu|ram|swap|free|left";
+    for (size_t i = 0; i < c->formulas_n; i++)
+        if (c->formulas[i].gives == f || (c->formulas[i].gives_metric == f->metric &&
+                                          claim_same_arm(c->formulas[i].arm, f->arm)))
+            return true;
+    return words_have(f->name, PART) || words_have(f->conditions, PART);
+}
+
+/* A peak of device memory holds the weights at least; of several devices each may hold a part. */
+static void check_holds_weights(auditor *a, const claim_figure *f) {
+    const claim *c = a->claim;
+    const claim_figure *w = facts_beside(c, f, METRIC_WEIGHTS_BYTES);
+    bool unstated;
+    bool sparse = c->model.active_params > 0 || c->model.active_weight_bytes > 0;
+    iv bytes = w ? iv_figure(w) : facts_pass_bytes(c, f, &unstated);
+    if (!w && sparse) /* a token reads some of the experts; all are held */
+        bytes = c->model.weight_bytes > 0 && !c->model.weights_guessed && f->weight_bits == 0
+                    ? iv_exact(c->model.weight_bytes, c->model.weights_origin)
+                    : iv_none();
+    if (f->metric != METRIC_MEMORY_BYTES || !bytes.ok || f->model || offloaded(c, f) ||
+        counts_own_parts(c, f))
+        return;
+    bytes = iv_scale(bytes, 1 / (double)f->gpus_n);
+    bool ok = f->q.hi >= bytes.lo;
+    finding *say = audit_say(a, R_MEMORY, "holds-weights", ok ? AUDIT_PASS : AUDIT_FAIL, f->name,
+                             f->origin | bytes.origins,
+                             ok ? "%s of memory hold the weights of %s%s"
+                                : "%s of memory do not hold the weights alone, which are %s%s",
+                             say_in(a, f->q.v, f->q.u), say_in(a, bytes.v, f->q.u),
+                             f->gpus_n > 1 ? " a device" : "");
+    audit_numbers(say, bytes.v / f->q.u->scale, f->q.v / f->q.u->scale, f->q.u->name);
+}
+
 /* Printed weights against parameters times the bits of a precision that is named. */
 static void check_weights(auditor *a, const claim_figure *f) {
     const claim *c = a->claim;
@@ -401,7 +562,8 @@ void check_memory(auditor *a) {
     const claim *c = a->claim;
     for (size_t i = 0; i < c->figures_n; i++) {
         const claim_figure *f = &c->figures[i];
-        if (f->metric == METRIC_KV_BYTES || f->metric == METRIC_KV_BYTES_PER_TOK) check_kv(a, f);
+        if (f->metric == METRIC_KV_BYTES_PER_TOK) check_kv_per_tok(a, f);
+        if (f->metric == METRIC_KV_BYTES) check_kv(a, f);
         if (f->metric == METRIC_KV_BYTES) check_keys_values(a, f);
         if (f->metric == METRIC_MEMORY_BYTES || f->metric == METRIC_BUDGET_BYTES) check_parts(a, f);
         if (f->metric == METRIC_SAVED_BYTES) check_saved(a, f);
@@ -409,6 +571,7 @@ void check_memory(auditor *a) {
         if (f->metric == METRIC_AGENTS_MAX) check_agents_max(a, f);
         if (f->metric == METRIC_WEIGHTS_BYTES) check_weights(a, f);
         check_capacity(a, f);
+        check_holds_weights(a, f);
     }
     check_spread(a);
 }

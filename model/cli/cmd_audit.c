@@ -74,7 +74,8 @@ static err_code audit_claim_file(const opts *o, const file_bytes *f,
     const claim *c = NULL;
     if (origins_left_out(o, &without, e) || claim_parse(f, without, mem, &c, e)) return e->code;
     out->sha256 = c->sha256;
-    return audit_claim(c, chips, mem, &out->audit, e);
+    if (audit_claim(c, chips, mem, &out->audit, e)) return e->code;
+    return audit_not_compared(c, chips, mem, &out->audit, e);
 }
 
 static err_code audit_scenario_file(const file_bytes *f, card_library *lib, arena *mem,
@@ -136,7 +137,9 @@ static err_code audit_packet(const opts *o, arena *mem, buf *out, int *code, err
     if (hardware_load(cli_data_path("rates/hardware.json", mem), mem, &chips, e) ||
         file_read(opts_get(o, "packet"), mem, &f, e) || packet_parse(&f, mem, &p, e))
         return e->code;
-    if (p.claim && audit_claim(p.claim, &chips, mem, &a, e)) return e->code;
+    if (p.claim && (audit_claim(p.claim, &chips, mem, &a, e) ||
+                    audit_not_compared(p.claim, &chips, mem, &a, e)))
+        return e->code;
     if (opts_has(o, "json"))
         report_packet_json(&p, p.claim ? &a : NULL, out);
     else

@@ -86,6 +86,19 @@ cp out once
 audit wrong.json --json
 is "json: the same bytes again" cmp -s out once
 
+# a figure that nothing is compared with is listed, in text and JSON; where there is none, nothing is said
+silent "all compared" 'Not compared'
+claim lone.json "$(fig a 30.0 s wall_clock '"arm": "x"'), $(fig b 20.0 s wall_clock '"arm": "y"'), $(fig w 400 W power '"arm": "x"')" \
+    '"ratios": [{"name": "r", "printed": "1.5x", "numerator_figure": "a", "denominator_figure": "b"}]'
+audit lone.json
+is "not compared: exit 0" test $code -eq 0
+says 'not compared' 'SOUND' '1 of 3 figures is in none of them.' 'Not compared with anything (1)' '- w (x): 400 W'
+silent 'not compared: the others' '- a (x): 30'
+audit lone.json --json
+is "not compared: JSON" grep -qF '"not_compared":' out
+tr -d ' \n' <out >flat
+is "not compared: JSON names it" grep -qF '"not_compared":[{"figure":"w","arm":"x","value":400,"unit":"W"}]' flat
+
 # ---- exit codes, what is refused ----
 
 claim open.json "$(fig rate 100 tok/s decode_rate)"

@@ -85,6 +85,11 @@ static void audit_one(const file_bytes *f, unsigned without) {
         code = audit_claim(c, chips(), mem, &a, &e);
         EXPECT(code == OK || (code == E_LIMIT && e.what[0] != '\0'));
         if (code == OK) check_audit(&a, without, wordless);
+        if (code == OK && c->figures_n <= 16) { /* audits twice more for each */
+            err_code again = audit_not_compared(c, chips(), mem, &a, &e);
+            EXPECT(again == OK || (again == E_LIMIT && e.what[0] != '\0'));
+            EXPECT(a.not_compared_n <= c->figures_n);
+        }
         if (code == OK && a.findings_n + a.passes_n < 2000) check_reports(&a, mem);
     }
     arena_free(mem);
