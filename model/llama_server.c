@@ -30,6 +30,7 @@ typedef struct server {
     host_terms host;
     int64_t n_batch, n_ubatch;
     bool unified;
+    double pace; /* of device, host and client together: 1 as priced, more is slower */
     slot *slots;
     piece *pieces;    /* of one micro-batch, at most K */
     int64_t *pending; /* rows of each slot that the call has not run yet */
@@ -46,8 +47,10 @@ typedef struct server {
     err *e;
 } server;
 
-static int64_t ns_of(double s) {
-    double ns = s * 1e9;
+/* The only way from seconds to the server's clock; what is declared (tool latency, the agents'
+ * starts) keeps its time at any pace. */
+static int64_t ns_of(const server *s, double seconds) {
+    double ns = seconds * s->pace * 1e9;
     return ns < (double)TIME_MAX_NS ? (int64_t)llround(ns) : TIME_MAX_NS;
 }
 
@@ -74,7 +77,7 @@ static void note_span(server *s, span_kind kind, int64_t before_ns, int64_t ns, 
 }
 
 static void pass_host(server *s, double seconds) {
-    int64_t ns = ns_of(seconds);
+    int64_t ns = ns_of(s, seconds);
     s->out.other_ns += ns;
     pass(s, ns);
     note_span(s, SPAN_HOST, ns, ns, 0, 0);
@@ -88,7 +91,7 @@ static void send(server *s, int64_t k, int64_t at_ns) {
     sl->prompt_tok = workload_agent_prompt_tok(s->work, k, sl->turn);
     sl->state = SLOT_SENT;
     sl->arrives_ns =
-        at_ns + ns_of(s->host.request_s + s->host.request_s_per_tok * (double)sl->prompt_tok);
+        at_ns + ns_of(s, s->host.request_s + s->host.request_s_per_tok * (double)sl->prompt_tok);
     record(s, k)->send_ns = at_ns;
     s->out.presented_tok += sl->prompt_tok;
 }
@@ -180,7 +183,7 @@ static double price(server *s, const piece *p, size_t n) {
     m.rows_n = rows;
     t += cost_micro_batch_s(s->cost, &m);
     if (prompt_rows > 0)
-        usage_note_prefill(&s->out.used, s->cost, prompt_rows, depth_tok, ns_of(t));
+        usage_note_prefill(&s->out.used, s->cost, prompt_rows, depth_tok, ns_of(s, t));
     return t;
 }
 
@@ -261,7 +264,7 @@ static double graph_s(server *s, bool any_prompt) {
 static void end_turn(server *s, int64_t k) {
     slot *sl = &s->slots[k];
     record(s, k)->done_ns = s->now_ns;
-    int64_t next_ns = s->now_ns + ns_of(s->host.client_gap_s) + s->work->tool_latency_ns;
+    int64_t next_ns = s->now_ns + ns_of(s, s->host.client_gap_s) + s->work->tool_latency_ns;
     if (sl->turn < s->work->H) {
         send(s, k, next_ns);
         return;
@@ -309,7 +312,7 @@ static void iterate(server *s) {
         sampled +=
             sl->state == SLOT_DECODING || (sl->state == SLOT_PROMPT && sl->rows == sl->left_tok);
     }
-    int64_t device_ns = ns_of(run_call(s)), decode_ns = 0;
+    int64_t device_ns = ns_of(s, run_call(s)), decode_ns = 0;
     if (decoding > 0) { /* beside prompts, what the decoding rows alone would take is decode */
         decode_price p = cost_decode(s->cost, decoding);
         int64_t sum = 0;
@@ -338,7 +341,7 @@ static void iterate(server *s) {
 static void warm_up_prefix(server *s) {
     int64_t P = s->work->P, K = s->work->K;
     if (s->arm->warm == WARM_NONE || P == 0) return;
-    int64_t ns = cost_prefill_ns(s->cost, P, 0, 0);
+    int64_t ns = ns_of(s, (double)cost_prefill_ns(s->cost, P, 0, 0) / 1e9);
     s->out.prefill_ns += ns;
     s->out.prefix_evals++;
     s->out.presented_tok += P; /* by its own request, until an agent takes them over */
@@ -408,14 +411,9 @@ static err_code collect(server *s, arena *mem, sim_result *out) {
     return OK;
 }
 
-err_code llama_server_run(const arm *a, const workload *w, const cost *c, const host_terms *host,
-                          arena *mem, sim_result *out, err *e) {
-    return llama_server_run_recorded(a, w, c, host, NULL, mem, out, e);
-}
-
-err_code llama_server_run_recorded(const arm *a, const workload *w, const cost *c,
-                                   const host_terms *host, span_list *device, arena *mem,
-                                   sim_result *out, err *e) {
+/* `pace`: see struct server. */
+static err_code run_at_pace(const arm *a, const workload *w, const cost *c, const host_terms *host,
+                            double pace, span_list *device, arena *mem, sim_result *out, err *e) {
     if (a->slots_n < w->K)
         return err_set(e, E_REFUSED, a->name,
                        "found %lld slots for K = %lld agents: engine llama-server pins an agent to "
@@ -427,6 +425,7 @@ err_code llama_server_run_recorded(const arm *a, const workload *w, const cost *
                 .device = device,
                 .e = e,
                 .unified = a->layout == KV_LAYOUT_UNIFIED,
+                .pace = pace,
                 .decoding_before = -1};
     if (host && host->known) s.host = *host;
     s.n_batch = a->n_batch ? a->n_batch : a->card->engine.n_batch ? a->card->engine.n_batch : 2048;
@@ -447,27 +446,61 @@ err_code llama_server_run_recorded(const arm *a, const workload *w, const cost *
     return e->code;
 }
 
+err_code llama_server_run(const arm *a, const workload *w, const cost *c, const host_terms *host,
+                          arena *mem, sim_result *out, err *e) {
+    return run_at_pace(a, w, c, host, 1, NULL, mem, out, e);
+}
+
+err_code llama_server_run_recorded(const arm *a, const workload *w, const cost *c,
+                                   const host_terms *host, span_list *device, arena *mem,
+                                   sim_result *out, err *e) {
+    return run_at_pace(a, w, c, host, 1, device, mem, out, e);
+}
+
+/* ---- what the wall can be off by ---- */
+
+static err_code wall_at(const arm *a, const workload *w, const cost *c, const host_terms *host,
+                        double pace, int64_t *wall_ns, err *e) {
+    enum { SCRATCH_MIB = 512 };
+    arena *scratch = arena_new((size_t)SCRATCH_MIB << 20);
+    sim_result sim = {0};
+    if (!scratch) return err_set(e, E_NOMEM, a->name, "out of memory");
+    if (run_at_pace(a, w, c, host, pace, NULL, scratch, &sim, e) == OK) *wall_ns = sim.wall_ns;
+    arena_free(scratch);
+    return e->code;
+}
+
+/* Identical runs differ by a share of the time that they take, which was seen on sessions that wait
+ * for nothing. Waiting that is declared does not vary, and hides work of other agents: the wall
+ * moves by what it does between a slower and a faster run. */
+static err_code repeat_spread(const arm *a, const workload *w, const cost *c,
+                              const host_terms *host, int64_t wall_ns, double *out, err *e) {
+    double f = host->repeat_spread_frac, fast = f < 1 ? 1 - f : 0;
+    int64_t slow_ns = 0, fast_ns = 0;
+    *out = f;
+    if (f <= 0 || workload_waiting_ns(w) == 0) return OK; /* all of the wall goes with the pace */
+    if (wall_at(a, w, c, host, 1 + f, &slow_ns, e) || wall_at(a, w, c, host, fast, &fast_ns, e))
+        return e->code;
+    *out = f * (double)(slow_ns - fast_ns) / ((1 + f - fast) * (double)wall_ns);
+    return OK;
+}
+
 err_code llama_server_wall_spread_frac(const arm *a, const workload *w, const cost *c,
                                        const host_terms *host, int64_t wall_ns, double *out,
                                        err *e) {
-    enum { SCRATCH_MIB = 512 };
-    double sum = 0;
+    double sum = 0, repeat = 0;
     *out = 0;
     if (!host->known || wall_ns <= 0) return OK;
     for (size_t i = 0; i < HOST_FITTED_N; i++) {
         host_terms t = *host;
-        sim_result sim = {0};
+        int64_t ns = 0;
         if (*host_term_at(&t, i) <= 0 || t.stderr_frac[i] <= 0) continue;
         *host_term_at(&t, i) *= 1 + t.stderr_frac[i];
-        arena *scratch = arena_new((size_t)SCRATCH_MIB << 20);
-        if (!scratch) return err_set(e, E_NOMEM, a->name, "out of memory");
-        if (llama_server_run(a, w, c, &t, scratch, &sim, e) == OK) {
-            double moved = (double)sim.wall_ns / (double)wall_ns - 1;
-            sum += moved * moved;
-        }
-        arena_free(scratch);
-        if (e->code) return e->code;
+        if (wall_at(a, w, c, &t, 1, &ns, e)) return e->code;
+        double moved = (double)ns / (double)wall_ns - 1;
+        sum += moved * moved;
     }
-    *out = sqrt(sum + host->repeat_spread_frac * host->repeat_spread_frac);
+    if (repeat_spread(a, w, c, host, wall_ns, &repeat, e)) return e->code;
+    *out = sqrt(sum + repeat * repeat);
     return OK;
 }
