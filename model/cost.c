@@ -191,7 +191,9 @@ decode_price cost_decode(const cost *c, int64_t batch_n) {
                           .host_ns = to_ns(c->host_step_s),
                           .per_context_ns = (own.own_s + foreign_s) * 1e9,
                           .reach_tok = rate || c->has_gain || c->context_s >= 0 ? 0 : own.reach_tok,
-                          .extrapolated = own.extrapolated};
+                          .extrapolated = own.extrapolated,
+                          .scans_pool = foreign_s > 0,
+                          .once_tok = (int64_t)once_tok};
 }
 
 int64_t cost_decode_run_ns(const decode_price *p, int64_t sum_context_tok, int64_t steps_n) {
@@ -279,6 +281,10 @@ bool cost_batch_range(const cost *c, int64_t *lo, int64_t *hi) {
     *lo = (int64_t)d->batch_n[0];
     *hi = (int64_t)d->batch_n[d->n - 1];
     return true;
+}
+
+int64_t cost_pool_reach_tok(const cost *c) {
+    return c->decode_from_card && c->decode.foreign_s > 0 ? c->decode.pool_reach_tok : 0;
 }
 
 bool cost_in_gap(const cost *c, int64_t rows) {

@@ -162,6 +162,12 @@ static int64_t fill_batch(server *s) {
     return used;
 }
 
+/* Cells that one sequence of a micro-batch scans, others' included. */
+static void note_cells(server *s, bool decoding, int64_t cells_tok) {
+    int64_t *most = decoding ? &s->out.used.decode_cells_tok : &s->out.used.prefill_cells_tok;
+    if (cells_tok > *most) *most = cells_tok;
+}
+
 static double price(server *s, const piece *p, size_t n) {
     micro_batch m = {0};
     double t = 0;
@@ -170,7 +176,9 @@ static double price(server *s, const piece *p, size_t n) {
         int64_t own = s->slots[p[i].slot].held_tok, foreign = s->unified ? used_cells(s) - own : 0;
         rows += p[i].n_tok;
         if (foreign < 0) foreign = 0;
-        if (s->slots[p[i].slot].state == SLOT_DECODING) {
+        bool decoding = s->slots[p[i].slot].state == SLOT_DECODING;
+        if (foreign > 0) note_cells(s, decoding, p[i].depth_tok + foreign + p[i].n_tok);
+        if (decoding) {
             m.decode_rows_n++;
             m.own_tok += p[i].depth_tok;
             m.foreign_tok += foreign;

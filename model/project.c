@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NOTES_MAX = 8, K_SEARCH_MAX = 4096, RUN_BUDGET_MIB = 1024 };
+enum { NOTES_MAX = 16, K_SEARCH_MAX = 4096, RUN_BUDGET_MIB = 1024 };
 
 static int64_t batch_max(const arm *a, int64_t agents_n) {
     if (a->batch == BATCH_SERIAL) return 1;
@@ -52,8 +52,19 @@ static void note_extrapolations(const arm_result *r, arena *mem, note_list *l) {
                              "that batch: up to %lld)",
                              (long long)u->beyond_batch_n, (long long)u->beyond_context_tok,
                              (long long)u->beyond_reach_tok));
+    int64_t pool = cost_pool_reach_tok(r->cost);
+    if (pool > 0 && u->decode_cells_tok > pool)
+        note(l, arena_printf(mem,
+                             "decode that scans %lld cells of the pool, those of others included "
+                             "(measured: up to %lld)",
+                             (long long)u->decode_cells_tok, (long long)pool));
     const prefill_curve *p = cost_prefill_curve(r->cost);
     if (!p || cost_assumes(r->cost, TERM_PREFILL_TOK_S)) return;
+    if (u->prefill_cells_tok > p->context_max_tok)
+        note(l, arena_printf(mem,
+                             "prefill that scans %lld cells of the pool, those of others included "
+                             "(measured: up to %lld)",
+                             (long long)u->prefill_cells_tok, (long long)p->context_max_tok));
     if (u->prefill_context_max_tok > p->context_max_tok)
         note(l, arena_printf(mem, "prefill up to position %lld (measured: up to %lld)",
                              (long long)u->prefill_context_max_tok, (long long)p->context_max_tok));

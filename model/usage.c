@@ -9,6 +9,11 @@ void usage_note_context(sim_usage *u, const decode_price *p, int64_t mean_contex
     u->beyond_reach_tok = p->reach_tok;
 }
 
+static void note_pool(sim_usage *u, const decode_price *p, int64_t sum_context_tok) {
+    int64_t pool_tok = sum_context_tok - (p->batch_n - 1) * p->once_tok;
+    if (p->scans_pool && pool_tok > u->decode_cells_tok) u->decode_cells_tok = pool_tok;
+}
+
 void usage_note_prefill(sim_usage *u, const cost *c, int64_t n_tok, int64_t depth_tok, int64_t ns) {
     if (cost_in_gap(c, n_tok)) {
         u->gap_prefill_ns += ns;
@@ -37,4 +42,5 @@ void usage_note_decode(sim_usage *u, const decode_price *p, int64_t sum_context_
     }
     if (p->extrapolated) u->decode_extrapolated_ns += ns;
     usage_note_context(u, p, sum_context_tok / p->batch_n);
+    note_pool(u, p, sum_context_tok);
 }

@@ -17,6 +17,9 @@ typedef struct sim_usage {
     int64_t decode_extrapolated_ns; /* decode time at batch sizes outside the measured ones */
     int64_t beyond_batch_n, beyond_context_tok,
         beyond_reach_tok; /* furthest beyond the measured context, if any */
+    /* unified KV: most cells that one prompt (its new tokens included) and one decoding sequence
+     * scan, those of others too; 0: nobody pays for the cells of others */
+    int64_t prefill_cells_tok, decode_cells_tok;
     int64_t gap_prefill_ns,
         gap_prefill_tok; /* prefill in a wide hole of the card: its time, its shortest prompt */
 } sim_usage;

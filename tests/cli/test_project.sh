@@ -31,5 +31,30 @@ run project wait.json --set workload.stagger_s=600 --set workload.tool_latency_s
 is "late starts: not below them" holds "all(x['wall_interval']['lo_s'] >= 4229 for x in a.values())"
 is "late starts: as wide as the last agent's work" holds "0 < a['ls']['wall_interval']['hi_s'] - a['ls']['wall_interval']['lo_s'] < $width"
 
+# ---- unified KV: what is scanned against what was measured, not the position alone ----
+
+U=qwen2-7b-like-q8_0-h200-unified
+unified='"engine":"llama-server","batching":"continuous","kv_layout":"unified"'
+scenario pool.json $U '"K":16,"H":20,"P":4096,"turn_delta_in_tok":128,"turn_out_tok":64' \
+    "{\"name\":\"none\",\"prefix_reuse\":\"none\",$unified},{\"name\":\"slot\",\"prefix_reuse\":\"per_slot\",$unified}"
+# the deepest prompt on the card, its own tokens included, and the largest pool of a decode step without a shared prompt
+set -- "$(python3 -c "import json; c = json.load(open('$REPO/rates/$U.json'))
+print(max(p.get('depth_tok', 0) + p['n_prompt_tok'] for p in c['prefill'] if p.get('batch_n', 1) == 1 and not p.get('shared_prompt')),
+      max(p['batch_n'] * p['context_tok'] for p in c['decode'] if not p.get('shared_prompt')))")"
+prefill=${1% *} decode=${1#* }
+run project pool.json --json
+# all slots at their ends: the prefix, 20 deltas, 20 outputs but for the last token
+for arm in none slot; do
+    is "$arm: decode" holds "'decode that scans %d cells of the pool, those of others included (measured: up to $decode)' % (16 * (4096 + 20 * 128 + 20 * 64 - 1)) in a['$arm']['extrapolations']"
+    is "$arm: prefill" holds "any(x.startswith('prefill that scans ') and x.endswith('(measured: up to $prefill)') for x in a['$arm']['extrapolations'])"
+done
+run project pool.json
+is "marked" grep -q '^| wall-clock .*†' out
+run project pool.json --strict
+is "strict: exit 1" test $code -eq 1
+run project pool.json --set workload.K=2 --set workload.P=1024 --strict --json
+is "a small pool: no mark" holds "not any(x['extrapolations'] for x in a.values())"
+is "a small pool: exit 0" test $code -eq 0
+
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

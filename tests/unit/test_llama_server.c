@@ -305,6 +305,19 @@ Test(llama_server, prompt_rows_scan_foreign_cells) {
         go();
         IS_MS(turn(0, 1)->first_ns, rows_ms(500) + 1e-4 * 125000);
         IS_MS(turn(1, 1)->first_ns, 1000 + rows_ms(10) + 1e-4 * (50 + (unified ? 10.0 * 500 : 0)));
+        cr_expect_eq(r.used.prefill_cells_tok, unified ? 500 + 10 : 0);
+    }
+}
+
+/* What a decoding sequence scans: its own cells, the token in work, and what the other slot holds,
+ * idle as it is. */
+Test(llama_server, decoding_rows_scan_foreign_cells) {
+    for (int unified = 0; unified < 2; unified++) {
+        session(unified ? &FLAT_UNIFIED : &FLAT, 2, 1, 10, 3);
+        own_tok[0] = 490;
+        offset_ns[1] = MS(1000);
+        go(); /* slot 0 ends with 502 cells, slot 1 begins its last step with 11 */
+        cr_expect_eq(r.used.decode_cells_tok, unified ? 502 + 12 : 0);
     }
 }
 
