@@ -40,6 +40,8 @@ typedef struct server {
                                 -1 otherwise */
     int ramp;                /* steps that still pay for a changed set */
     int64_t cells_tok;       /* in use over all slots */
+    double gap_s;            /* of the running call, in micro-batches in a wide hole of the card */
+    int64_t gap_tok;         /* the fewest prompt rows of these; 0: none */
     bool warm_up_unused;     /* the warm-up's prefix was computed, and no agent has found it yet */
     itl_list itl;
     span_list *device; /* NULL: nothing is recorded */
@@ -190,8 +192,11 @@ static double price(server *s, const piece *p, size_t n) {
     }
     m.rows_n = rows;
     t += cost_micro_batch_s(s->cost, &m);
-    if (prompt_rows > 0)
-        usage_note_prefill(&s->out.used, s->cost, prompt_rows, depth_tok, ns_of(s, t));
+    if (prompt_rows > 0) usage_note_prefill(&s->out.used, prompt_rows, depth_tok, ns_of(s, t));
+    if (prompt_rows > 0 && cost_in_gap(s->cost, prompt_rows)) {
+        s->gap_s += t;
+        if (s->gap_tok == 0 || prompt_rows < s->gap_tok) s->gap_tok = prompt_rows;
+    }
     return t;
 }
 
@@ -244,6 +249,8 @@ static size_t next_equal(server *s, piece *p) {
 static double run_call(server *s) {
     double device_s = 0;
     size_t n;
+    s->gap_s = 0;
+    s->gap_tok = 0;
     for (int64_t k = 0; k < s->work->K; k++) s->pending[k] = s->slots[k].rows;
     while ((n = s->unified ? next_simple(s, s->pieces) : next_equal(s, s->pieces)) > 0)
         device_s += price(s, s->pieces, n);
@@ -309,6 +316,12 @@ static void sample(server *s, double sample_s) {
     }
 }
 
+/* Of a call's prefill time, what its micro-batches in a hole of the card have: never more than all
+ * of it. */
+static int64_t gap_share_ns(const server *s, double device_s, int64_t prefill_ns) {
+    return s->gap_s < device_s ? llround((double)prefill_ns * (s->gap_s / device_s)) : prefill_ns;
+}
+
 static void iterate(server *s) {
     int64_t prompts = 0, decoding = 0, sampled = 0, prompt_rows = 0;
     (void)fill_batch(s);
@@ -320,7 +333,8 @@ static void iterate(server *s) {
         sampled +=
             sl->state == SLOT_DECODING || (sl->state == SLOT_PROMPT && sl->rows == sl->left_tok);
     }
-    int64_t device_ns = ns_of(s, run_call(s)), decode_ns = 0;
+    double device_s = run_call(s);
+    int64_t device_ns = ns_of(s, device_s), decode_ns = 0;
     if (decoding > 0) { /* beside prompts, what the decoding rows alone would take is decode */
         decode_price p = cost_decode(s->cost, decoding);
         int64_t sum = 0;
@@ -333,6 +347,9 @@ static void iterate(server *s) {
     }
     s->out.decode_ns += decode_ns;
     s->out.prefill_ns += device_ns - decode_ns;
+    if (s->gap_tok > 0) /* its micro-batches give to decode what the whole call gives */
+        usage_note_gap(&s->out.used, s->cost, s->gap_tok,
+                       gap_share_ns(s, device_s, device_ns - decode_ns));
     pass(s, device_ns);
     /* one call, recorded as its two shares; the prompts' first, since it took them up */
     note_span(s, SPAN_PREFILL, device_ns, device_ns - decode_ns, prompts, prompt_rows);
@@ -355,7 +372,8 @@ static void warm_up_prefix(server *s) {
     s->out.presented_tok += P; /* by its own request, until an agent takes them over */
     s->out.computed_tok += P;
     s->warm_up_unused = true;
-    usage_note_prefill(&s->out.used, s->cost, P, 0, ns);
+    usage_note_prefill(&s->out.used, P, 0, ns);
+    usage_note_gap(&s->out.used, s->cost, P, ns);
     pass(s, ns);
     note_span(s, SPAN_PREFILL, ns, ns, 1, P);
     pass_host(s, s->host.request_s + s->host.request_s_per_tok * (double)P + s->host.sample_s);

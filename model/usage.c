@@ -14,11 +14,13 @@ static void note_pool(sim_usage *u, const decode_price *p, int64_t sum_context_t
     if (p->scans_pool && pool_tok > u->decode_cells_tok) u->decode_cells_tok = pool_tok;
 }
 
-void usage_note_prefill(sim_usage *u, const cost *c, int64_t n_tok, int64_t depth_tok, int64_t ns) {
-    if (cost_in_gap(c, n_tok)) {
-        u->gap_prefill_ns += ns;
-        if (u->gap_prefill_tok == 0 || n_tok < u->gap_prefill_tok) u->gap_prefill_tok = n_tok;
-    }
+void usage_note_gap(sim_usage *u, const cost *c, int64_t n_tok, int64_t prefill_ns) {
+    if (!cost_in_gap(c, n_tok)) return;
+    u->gap_prefill_ns += prefill_ns;
+    if (u->gap_prefill_tok == 0 || n_tok < u->gap_prefill_tok) u->gap_prefill_tok = n_tok;
+}
+
+void usage_note_prefill(sim_usage *u, int64_t n_tok, int64_t depth_tok, int64_t ns) {
     if (n_tok + depth_tok > u->prefill_context_max_tok)
         u->prefill_context_max_tok = n_tok + depth_tok;
     if (u->prefill_shortest_tok == 0 || ns < u->prefill_shortest_ns) {

@@ -24,8 +24,11 @@ typedef struct sim_usage {
         gap_prefill_tok; /* prefill in a wide hole of the card: its time, its shortest prompt */
 } sim_usage;
 
-/* n_tok new tokens behind depth_tok cached ones took ns. */
-void usage_note_prefill(sim_usage *u, const cost *c, int64_t n_tok, int64_t depth_tok, int64_t ns);
+/* n_tok new tokens behind depth_tok cached ones took ns, decode rows of the same pass included. */
+void usage_note_prefill(sim_usage *u, int64_t n_tok, int64_t depth_tok, int64_t ns);
+/* The same tokens in a wide hole of the card: prefill_ns is what counts as prefill, so of a pass
+ * that decode rows share only the prompts' part. */
+void usage_note_gap(sim_usage *u, const cost *c, int64_t n_tok, int64_t prefill_ns);
 /* Decode at `p` for ns in all, the first step of which took one_step_ns, from contexts that sum to
  * sum_context_tok. */
 void usage_note_decode(sim_usage *u, const decode_price *p, int64_t sum_context_tok,

@@ -56,5 +56,19 @@ run project pool.json --set workload.K=2 --set workload.P=1024 --strict --json
 is "a small pool: no mark" holds "not any(x['extrapolations'] for x in a.values())"
 is "a small pool: exit 0" test $code -eq 0
 
+# ---- a part is no larger than its whole ----
+
+# the card's shortest prompt has 512 tokens: what an iteration of fewer rows takes lies in the hole below it. Of iterations of at
+# most 256 rows that is all prefill, however many decode rows share them
+scenario hole.json qwen2.5-coder-7b-q8_0-gb10 '"K":8,"H":10,"P":6000,"turn_delta_in_tok":100,"turn_out_tok":50' \
+    '{"name":"C","prefix_reuse":"none","batching":"continuous","prefill":"mixed","max_batch_tok":512},
+     {"name":"D","prefix_reuse":"per_slot","batching":"continuous","prefill":"mixed","max_batch_tok":256}'
+part() { sed -n "s/^- $1: prefill of .* below the shortest measured prompt (512): \([0-9.]*\) s of \([0-9.]*\) s of prefill.*/\1 \2/p" out; }
+for rows in 512 256 64; do
+    run project hole.json --set arms.C.max_batch_tok=$rows
+    is "$rows rows: some of it" awk -v p="$(part C)" 'BEGIN { exit split(p, x, " ") != 2 || x[1] <= 0 || x[1] > x[2] }'
+    is "256 rows: all of it" awk -v p="$(part D)" 'BEGIN { exit split(p, x, " ") != 2 || x[1] != x[2] }'
+done
+
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
