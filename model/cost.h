@@ -82,6 +82,8 @@ int64_t cost_constant_of_ns(const cost *c, const assumption *a);
 
 /* The batch sizes that decode prices come from; false: a declared rate. */
 bool cost_batch_range(const cost *c, int64_t *lo, int64_t *hi);
+/* Do all decode prices come from the card's own curve? */
+bool cost_card_decodes(const cost *c);
 /* Most cells that a sequence of a measured decode step scanned, those of the others included; 0:
  * the card has no price of them. */
 int64_t cost_pool_reach_tok(const cost *c);

@@ -98,6 +98,34 @@ static void note_host(const arm_result *r, arena *mem, note_list *l) {
             "the card has no host terms (`ratecast fit`): time outside the device is counted as 0");
 }
 
+/* An arm's KV layout against the one that its card was measured with: what the card has no price
+ * of. Alone there are no cells of others. */
+static void note_layout(const arm_result *r, const workload *w, arena *mem, note_list *l) {
+    kv_layout own = r->arm->layout, measured = r->arm->card->engine.layout;
+    bool decodes = cost_card_decodes(r->cost), server = r->arm->engine == ENGINE_LLAMA_SERVER;
+    if (own == KV_LAYOUT_UNSTATED || w->K == 1) return;
+    if (own == KV_LAYOUT_UNIFIED && decodes && cost_pool_reach_tok(r->cost) == 0)
+        note(l, arena_printf(mem,
+                             "KV is unified, and card %s has no price of the cells of others that "
+                             "a decoding sequence scans then (%s): counted as 0",
+                             r->arm->card->id,
+                             measured == KV_LAYOUT_SPLIT     ? "measured with split KV"
+                             : measured == KV_LAYOUT_UNIFIED ? "not measured apart"
+                                                             : "its KV layout is not stated"));
+    if (own == KV_LAYOUT_UNIFIED && !server && cost_prefill_curve(r->cost) &&
+        !cost_assumes(r->cost, TERM_PREFILL_TOK_S))
+        note(l, "the cells of others that a prompt scans under unified KV are not priced by this "
+                "engine (llama-server's loop does): counted as 0");
+    if (own == KV_LAYOUT_SPLIT && decodes && measured != KV_LAYOUT_SPLIT)
+        note(l, arena_printf(mem,
+                             measured == KV_LAYOUT_UNIFIED
+                                 ? "KV is split, and card %s was measured with unified KV: its "
+                                   "times without the cells of others are taken"
+                                 : "KV is split, and card %s does not state its KV layout: its "
+                                   "times are taken as of split KV",
+                             r->arm->card->id));
+}
+
 /* Arms present the same tokens, but for what a warm-up computes and no agent finds. */
 static void note_warm_up(const arm_result *r, const workload *w, arena *mem, note_list *l) {
     int64_t on_top = r->sim.presented_tok - workload_presented_tok(w);
@@ -128,6 +156,7 @@ static void note_gaps(const arm_result *r, const workload *w, arena *mem, note_l
                              "times, and all that follows from them, describe no machine",
                              r->arm->card->id));
     note_host(r, mem, l);
+    note_layout(r, w, mem, l);
     note_warm_up(r, w, mem, l);
     if (r->k_note) note(l, r->k_note);
     if (capacity_spare_tok(r->arm, w, mem) == 0)

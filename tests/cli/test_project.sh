@@ -56,6 +56,30 @@ run project pool.json --set workload.K=2 --set workload.P=1024 --strict --json
 is "a small pool: no mark" holds "not any(x['extrapolations'] for x in a.values())"
 is "a small pool: exit 0" test $code -eq 0
 
+# ---- the arm's KV layout against the card's ----
+
+both() { # ENGINE: an arm of each layout
+    for layout in unified split; do
+        printf '{"name":"%s","prefix_reuse":"per_slot","batching":"continuous","kv_layout":"%s"%s},' $layout $layout "$1"
+    done | sed 's/,$//'
+}
+foreign='has no price of the cells of others that a decoding sequence scans'
+for engine in '' ',"engine":"llama-server"'; do
+    scenario layout.json $U '"K":4,"H":3,"P":1000,"turn_delta_in_tok":100,"turn_out_tok":50' "$(both "$engine")"
+    run project layout.json --json
+    is "unified card$engine: more to scan" holds "a['unified']['busy_s']['decode'] > a['split']['busy_s']['decode']"
+    is "unified card$engine: unified has its price" holds "not any('$foreign' in n for n in a['unified']['notes'])"
+    is "unified card$engine: split was not measured" holds "any('was measured with unified KV' in n for n in a['split']['notes'])"
+    run project layout.json --set card=qwen2-7b-like-q8_0-h200-split --json
+    is "split card$engine: unified has no price" holds "any('$foreign' in n and n.endswith('counted as 0') for n in a['unified']['notes'])"
+    is "split card$engine: split was measured" holds "not any('KV is' in n for n in a['split']['notes'])"
+    run project layout.json --set card=qwen2-7b-like-q8_0-h200-split --set workload.K=1 --json
+    is "one agent$engine: there are no others" holds "not any('KV is' in n for x in a.values() for n in x['notes'])"
+    # its batches had a shared prompt, so the cells of others cannot be told apart
+    run project layout.json --set card=qwen2-1.5b-like-q8_0-h200-unified --json
+    is "1.5B unified card$engine: not measured apart" holds "any('(not measured apart): counted as 0' in n for n in a['unified']['notes'])"
+done
+
 # ---- a part is no larger than its whole ----
 
 # the card's shortest prompt has 512 tokens: what an iteration of fewer rows takes lies in the hole below it. Of iterations of at
