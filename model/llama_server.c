@@ -378,9 +378,12 @@ static void warm_up_prefix(server *s) {
     note_span(s, SPAN_PREFILL, ns, ns, 1, P);
     pass_host(s, s->host.request_s + s->host.request_s_per_tok * (double)P + s->host.sample_s);
     int64_t holders = s->arm->warm == WARM_FIRST_SLOT ? 1 : K;
-    if (s->arm->warm == WARM_RESTORED)
+    if (s->arm->warm == WARM_RESTORED) {
+        int64_t before_ns = s->out.other_ns;
         pass_host(s, (double)P * (s->host.slot_save_s_per_tok +
                                   (double)(K - 1) * s->host.slot_restore_s_per_tok));
+        s->out.slot_files_ns = s->out.other_ns - before_ns;
+    }
     for (int64_t k = 0; k < holders; k++) hold(s, &s->slots[k], P);
     s->out.kv_peak_tok = used_cells(s);
 }

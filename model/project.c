@@ -98,6 +98,26 @@ static void note_host(const arm_result *r, arena *mem, note_list *l) {
             "the card has no host terms (`ratecast fit`): time outside the device is counted as 0");
 }
 
+/* Terms on the card that nobody measured, with what they make up. The class of the arm's times says
+ * the slot files (time_prov_of); a client's gap of milliseconds would say nothing of the rest. */
+static void note_assumed_host(const arm_result *r, const workload *w, arena *mem, note_list *l) {
+    const host_terms *h = &r->arm->card->fitted_host;
+    int64_t gaps = (w->one_after_another ? w->K * w->H : w->H) - 1;
+    if (r->arm->engine != ENGINE_LLAMA_SERVER || !h->known) return;
+    if (h->slot_files_assumed && r->sim.slot_files_ns > 0)
+        note(l, arena_printf(mem,
+                             "saving and restoring slots takes %.4g s, at speeds that are assumed, "
+                             "not measured",
+                             (double)r->sim.slot_files_ns / 1e9));
+    if (h->client_gap_assumed && h->client_gap_s > 0 && gaps > 0)
+        note(l, arena_printf(mem,
+                             "the client's gap between two turns is assumed, not measured: %.4g s, "
+                             "%.4g s %s",
+                             h->client_gap_s, (double)gaps * h->client_gap_s,
+                             w->one_after_another ? "over the session"
+                                                  : "over the turns of each agent"));
+}
+
 /* An arm's KV layout against the one that its card was measured with: what the card has no price
  * of. Alone there are no cells of others. */
 static void note_layout(const arm_result *r, const workload *w, arena *mem, note_list *l) {
@@ -156,6 +176,7 @@ static void note_gaps(const arm_result *r, const workload *w, arena *mem, note_l
                              "times, and all that follows from them, describe no machine",
                              r->arm->card->id));
     note_host(r, mem, l);
+    note_assumed_host(r, w, mem, l);
     note_layout(r, w, mem, l);
     note_warm_up(r, w, mem, l);
     if (r->k_note) note(l, r->k_note);
@@ -317,6 +338,22 @@ void memory_fit_say(const arm_result *r, char *out, size_t cap) {
 
 /* ---- arms ---- */
 
+/* Weakest input of the times: curves, host terms, declared constants. */
+static prov time_prov_of(const arm_result *r) {
+    const arm *a = r->arm;
+    const host_terms *h = &a->card->fitted_host;
+    prov p = prov_weakest(PROV_MODELED,
+                          prov_weakest(cost_prefill_prov(r->cost), cost_decode_prov(r->cost)));
+    if (a->engine == ENGINE_LLAMA_SERVER && h->known) {
+        p = prov_weakest(p, h->prov);
+        if (h->slot_files_assumed && r->sim.slot_files_ns > 0) p = prov_weakest(p, PROV_ASSUMED);
+    }
+    for (size_t i = 0; i < a->assume_n; i++)
+        if (a->assume[i].what == TERM_CONSTANT_S || a->assume[i].what == TERM_QUEUE_WAIT_IN_WALL)
+            p = prov_weakest(p, a->assume[i].prov);
+    return p;
+}
+
 static err_code run_arm(const scenario *s, const arm *a, arena *mem, arm_result *r, err *e) {
     r->arm = a;
     if (capacity_check(a, &s->work, mem, e)) return e->code;
@@ -324,11 +361,7 @@ static err_code run_arm(const scenario *s, const arm *a, arena *mem, arm_result 
     if (run_engine(a, &s->work, r->cost, mem, &r->sim, e)) return e->code;
     if (metrics_of(&r->sim, a, &s->work, r->cost, mem, &r->m, e)) return e->code;
     r->fit = fit_of(s, r);
-    r->time_prov = prov_weakest(
-        PROV_MODELED, prov_weakest(cost_prefill_prov(r->cost), cost_decode_prov(r->cost)));
-    for (size_t i = 0; i < a->assume_n; i++)
-        if (a->assume[i].what == TERM_CONSTANT_S || a->assume[i].what == TERM_QUEUE_WAIT_IN_WALL)
-            r->time_prov = prov_weakest(r->time_prov, a->assume[i].prov);
+    r->time_prov = time_prov_of(r);
     if (interval_of(r->arm, &s->work, r->cost, &r->sim, &r->wall, e) || search_k(s, r, e))
         return e->code;
     return collect_notes(r, &s->work, mem, e);

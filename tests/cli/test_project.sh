@@ -56,6 +56,42 @@ run project pool.json --set workload.K=2 --set workload.P=1024 --strict --json
 is "a small pool: no mark" holds "not any(x['extrapolations'] for x in a.values())"
 is "a small pool: exit 0" test $code -eq 0
 
+# ---- assumed host terms are named, with what they make up ----
+
+S7=qwen2-7b-like-q8_0-h200-split CPU=qwen2-60m-like-q8_0-cpu-t2
+restored='{"name":"restored","engine":"llama-server","prefix_reuse":"per_slot","warm":"restored","batching":"continuous","kv_layout":"split"}'
+isolated='{"name":"isolated","engine":"llama-server","prefix_reuse":"per_slot","batching":"continuous","kv_layout":"split"}'
+# the notes of an arm that speak of such a term, and its class
+assumed() { python3 -c "import json
+a = {x['name']: x for x in json.load(open('out'))['arms']}['$1']
+print('; '.join([a['provenance']] + [n for n in a['notes'] if 'assumed, not measured' in n]))"; }
+# one copy saved, seven restored; from the card's own terms
+slots() { python3 -c "import json; h = json.load(open('$1'))['host_terms']
+print('%.4g' % ($2 * (h['slot_save_s_per_tok'] + ($3 - 1) * h['slot_restore_s_per_tok'])))"; }
+scenario host.json $S7 '"K":8,"H":5,"P":6000,"turn_delta_in_tok":100,"turn_out_tok":50' "$restored,$isolated"
+run project host.json --json
+is "H200, restored" test "$(assumed restored)" = "assumed; saving and restoring slots takes $(slots "$REPO/rates/$S7.json" 6000 8) s, at speeds that are assumed, not measured"
+is "H200, isolated: the gap was seen" test "$(assumed isolated)" = modeled
+run project host.json --set workload.P=0 --json
+is "H200, no prefix to restore" test "$(assumed restored)" = modeled
+scenario cpu.json $CPU '"K":2,"H":4,"P":1000,"turn_delta_in_tok":50,"turn_out_tok":20' "$restored,$isolated"
+run project cpu.json --json
+gap=$(python3 -c "import json; g = json.load(open('$REPO/rates/$CPU.json'))['host_terms']['client_gap_s']; print('%.4g s, %.4g s' % (g, 3 * g))")
+gap="the client's gap between two turns is assumed, not measured: $gap over the turns of each agent"
+is "CPU, restored" test "$(assumed restored)" = "assumed; saving and restoring slots takes $(slots "$REPO/rates/$CPU.json" 1000 2) s, at speeds that are assumed, not measured; $gap"
+is "CPU, isolated" test "$(assumed isolated)" = "modeled; $gap"
+run project cpu.json --set workload.H=1 --json
+is "CPU, one turn: no gap" test "$(assumed isolated)" = modeled
+# a card that measured its slot files says so; the class of its host terms is an input like any other
+for change in '"assumed":[]/modeled' '"assumed":["client_gap_s"]/modeled' '"assumed":["slot_save_s_per_tok"]/assumed'; do
+    sed "s/\"runs\":\[\"7b/${change%/*},&/" "$REPO/rates/$S7.json" >own.json
+    run project host.json --set card=./own.json --json
+    is "${change%/*}" test "$(assumed restored | cut -d';' -f1)" = "${change#*/}"
+done
+sed '/"host_terms"/s/"provenance":"derived"/"provenance":"assumed"/' "$REPO/rates/$S7.json" >own.json
+run project host.json --set card=./own.json --json
+is "host terms that are assumed" test "$(assumed isolated)" = assumed
+
 # ---- the arm's KV layout against the card's ----
 
 both() { # ENGINE: an arm of each layout
