@@ -110,15 +110,16 @@ static int64_t gap_part(const char *text, int seed) {
 }
 
 Test(properties, a_part_of_prefill_is_no_more_than_prefill) {
-    static const char *const WITH[] = {"\"prefill\":\"mixed\"",
-                                       "\"engine\":\"llama-server\",\"kv_layout\":\"split\""};
+    static const char *const WITH[] = {
+        "\"prefill\":\"mixed\"", "\"engine\":\"llama-server\",\"kv_layout\":\"split\"",
+        "\"engine\":\"llama-server\",\"kv_layout\":\"unified\"" /* decode rows beside prompts */};
     buf b;
     buf_init(&b);
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     int none = 0, part = 0, all = 0;
     for (int seed = 1; seed <= SOME; seed++) {
         gsl_rng_set(rng, (unsigned long)seed);
-        int server = draw(rng, 0, 1), K = draw(rng, 1, 8);
+        int server = draw(rng, 0, 2), K = draw(rng, 1, 8);
         buf_reset(&b);
         buf_add(&b, "{\"schema\":\"ratecast.scenario/1\",\"id\":\"t\",\"title\":\"t\",\"card\":"
                     "\"qwen2.5-coder-7b-q8_0-gb10\",");
