@@ -29,7 +29,9 @@ typedef struct decode_curve {
     size_t n;
     double own_s, foreign_s;
     int64_t context_min_tok,
-        context_max_tok; /* measured range; 0, 0 when no point states its context */
+        context_max_tok;    /* measured range; 0, 0 when no point states its context */
+    int64_t pool_reach_tok; /* most cells, own and foreign, that a sequence scanned in a measured
+                               step; 0: no point states its context */
     double median_residual_frac, worst_residual_frac; /* of the fit, over the points used */
     size_t free_n; /* points that the fit did not need: without some, residuals say nothing */
 } decode_curve;

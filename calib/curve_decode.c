@@ -257,6 +257,8 @@ static err_code describe(const problem *q, arena *mem, decode_curve *out, err *e
         residual[i] = fabs(t / p->step_s - 1);
         if (!p->has_context) continue;
         int64_t context = (int64_t)llround(p->own_tok / (double)p->batch_n);
+        int64_t pool = (int64_t)llround((p->own_tok + p->foreign_tok) / (double)p->batch_n);
+        if (pool > out->pool_reach_tok) out->pool_reach_tok = pool;
         if (context > reach[batch_index(q, p->batch_n)])
             reach[batch_index(q, p->batch_n)] = context;
         if (out->context_max_tok == 0 || context < out->context_min_tok)

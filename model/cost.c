@@ -182,8 +182,8 @@ decode_price cost_decode(const cost *c, int64_t batch_n) {
         own.extrapolated = many.extrapolated || one.extrapolated;
     }
     /* unified KV: everybody scans the cells of the B - 1 others; a prefix that is held once is
-     * nobody's foreign cell */
-    double foreign_s = own.foreign_s * (b - 1),
+     * nobody's foreign cell. An arm that states no layout has the card's. */
+    double foreign_s = c->arm->layout == KV_LAYOUT_SPLIT ? 0 : own.foreign_s * (b - 1),
            once_tok = c->arm->reuse == REUSE_SHARED ? (double)c->work->P : 0;
     double fixed_s = fmax(own.a_s + c->host_step_s - foreign_s * b * once_tok, 0);
     return (decode_price){.batch_n = batch_n,
@@ -191,7 +191,9 @@ decode_price cost_decode(const cost *c, int64_t batch_n) {
                           .host_ns = to_ns(c->host_step_s),
                           .per_context_ns = (own.own_s + foreign_s) * 1e9,
                           .reach_tok = rate || c->has_gain || c->context_s >= 0 ? 0 : own.reach_tok,
-                          .extrapolated = own.extrapolated};
+                          .extrapolated = own.extrapolated,
+                          .scans_pool = foreign_s > 0,
+                          .once_tok = (int64_t)once_tok};
 }
 
 int64_t cost_decode_run_ns(const decode_price *p, int64_t sum_context_tok, int64_t steps_n) {
@@ -279,6 +281,14 @@ bool cost_batch_range(const cost *c, int64_t *lo, int64_t *hi) {
     *lo = (int64_t)d->batch_n[0];
     *hi = (int64_t)d->batch_n[d->n - 1];
     return true;
+}
+
+bool cost_card_decodes(const cost *c) {
+    return c->decode_from_card && !c->has_gain && !cost_assumes(c, TERM_DECODE_TOK_S);
+}
+
+int64_t cost_pool_reach_tok(const cost *c) {
+    return cost_card_decodes(c) && c->decode.foreign_s > 0 ? c->decode.pool_reach_tok : 0;
 }
 
 bool cost_in_gap(const cost *c, int64_t rows) {

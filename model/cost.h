@@ -42,6 +42,8 @@ typedef struct decode_price {
     int64_t reach_tok; /* longest context measured at this batch size; 0: a declared rate, or none
                           is stated */
     bool extrapolated; /* the batch is outside the measured ones */
+    bool scans_pool;   /* the cells of the others are in the price (unified KV) */
+    int64_t once_tok;  /* a prefix that all hold and the pool has once */
 } decode_price;
 
 decode_price cost_decode(const cost *c, int64_t batch_n);
@@ -80,6 +82,11 @@ int64_t cost_constant_of_ns(const cost *c, const assumption *a);
 
 /* The batch sizes that decode prices come from; false: a declared rate. */
 bool cost_batch_range(const cost *c, int64_t *lo, int64_t *hi);
+/* Do all decode prices come from the card's own curve? */
+bool cost_card_decodes(const cost *c);
+/* Most cells that a sequence of a measured decode step scanned, those of the others included; 0:
+ * the card has no price of them. */
+int64_t cost_pool_reach_tok(const cost *c);
 /* Does a prefill step of so many rows lie in a wide hole of the card, between its decode steps and
  * its shortest prefill? */
 bool cost_in_gap(const cost *c, int64_t rows);

@@ -44,6 +44,8 @@ err_code interval_of(const arm *a, const workload *w, const cost *c, const sim_r
                     "identical runs";
     }
     out->lo_ns = llround((double)sim->wall_ns * exp(-Z90 * spread));
+    int64_t waiting_ns = workload_waiting_ns(w); /* nothing is faster than what is declared */
+    if (out->lo_ns < waiting_ns) out->lo_ns = waiting_ns;
     out->hi_ns = llround((double)sim->wall_ns * exp(Z90 * spread));
     return OK;
 }

@@ -1,6 +1,8 @@
 /* How far a projected wall-clock can be off by what went into it: a 90 % interval, log-normal, from
  * the scatter of the card's points about their curves and, on llama-server's loop, the standard
- * errors of the host terms and the spread of identical runs. What is not modeled is not in it. */
+ * errors of the host terms and the spread of identical runs. Declared waiting (tool latency, the
+ * agents' starts) does not vary, and the lower end is never below it. What is not modeled is not in
+ * it. */
 #ifndef RATECAST_INTERVAL_H
 #define RATECAST_INTERVAL_H
 

@@ -30,6 +30,7 @@ typedef struct server {
     host_terms host;
     int64_t n_batch, n_ubatch;
     bool unified;
+    double pace; /* of device, host and client together: 1 as priced, more is slower */
     slot *slots;
     piece *pieces;    /* of one micro-batch, at most K */
     int64_t *pending; /* rows of each slot that the call has not run yet */
@@ -39,6 +40,8 @@ typedef struct server {
                                 -1 otherwise */
     int ramp;                /* steps that still pay for a changed set */
     int64_t cells_tok;       /* in use over all slots */
+    double gap_s;            /* of the running call, in micro-batches in a wide hole of the card */
+    int64_t gap_tok;         /* the fewest prompt rows of these; 0: none */
     bool warm_up_unused;     /* the warm-up's prefix was computed, and no agent has found it yet */
     itl_list itl;
     span_list *device; /* NULL: nothing is recorded */
@@ -46,8 +49,10 @@ typedef struct server {
     err *e;
 } server;
 
-static int64_t ns_of(double s) {
-    double ns = s * 1e9;
+/* The only way from seconds to the server's clock; what is declared (tool latency, the agents'
+ * starts) keeps its time at any pace. */
+static int64_t ns_of(const server *s, double seconds) {
+    double ns = seconds * s->pace * 1e9;
     return ns < (double)TIME_MAX_NS ? (int64_t)llround(ns) : TIME_MAX_NS;
 }
 
@@ -74,7 +79,7 @@ static void note_span(server *s, span_kind kind, int64_t before_ns, int64_t ns, 
 }
 
 static void pass_host(server *s, double seconds) {
-    int64_t ns = ns_of(seconds);
+    int64_t ns = ns_of(s, seconds);
     s->out.other_ns += ns;
     pass(s, ns);
     note_span(s, SPAN_HOST, ns, ns, 0, 0);
@@ -88,7 +93,7 @@ static void send(server *s, int64_t k, int64_t at_ns) {
     sl->prompt_tok = workload_agent_prompt_tok(s->work, k, sl->turn);
     sl->state = SLOT_SENT;
     sl->arrives_ns =
-        at_ns + ns_of(s->host.request_s + s->host.request_s_per_tok * (double)sl->prompt_tok);
+        at_ns + ns_of(s, s->host.request_s + s->host.request_s_per_tok * (double)sl->prompt_tok);
     record(s, k)->send_ns = at_ns;
     s->out.presented_tok += sl->prompt_tok;
 }
@@ -159,6 +164,12 @@ static int64_t fill_batch(server *s) {
     return used;
 }
 
+/* Cells that one sequence of a micro-batch scans, others' included. */
+static void note_cells(server *s, bool decoding, int64_t cells_tok) {
+    int64_t *most = decoding ? &s->out.used.decode_cells_tok : &s->out.used.prefill_cells_tok;
+    if (cells_tok > *most) *most = cells_tok;
+}
+
 static double price(server *s, const piece *p, size_t n) {
     micro_batch m = {0};
     double t = 0;
@@ -167,7 +178,9 @@ static double price(server *s, const piece *p, size_t n) {
         int64_t own = s->slots[p[i].slot].held_tok, foreign = s->unified ? used_cells(s) - own : 0;
         rows += p[i].n_tok;
         if (foreign < 0) foreign = 0;
-        if (s->slots[p[i].slot].state == SLOT_DECODING) {
+        bool decoding = s->slots[p[i].slot].state == SLOT_DECODING;
+        if (foreign > 0) note_cells(s, decoding, p[i].depth_tok + foreign + p[i].n_tok);
+        if (decoding) {
             m.decode_rows_n++;
             m.own_tok += p[i].depth_tok;
             m.foreign_tok += foreign;
@@ -179,8 +192,11 @@ static double price(server *s, const piece *p, size_t n) {
     }
     m.rows_n = rows;
     t += cost_micro_batch_s(s->cost, &m);
-    if (prompt_rows > 0)
-        usage_note_prefill(&s->out.used, s->cost, prompt_rows, depth_tok, ns_of(t));
+    if (prompt_rows > 0) usage_note_prefill(&s->out.used, prompt_rows, depth_tok, ns_of(s, t));
+    if (prompt_rows > 0 && cost_in_gap(s->cost, prompt_rows)) {
+        s->gap_s += t;
+        if (s->gap_tok == 0 || prompt_rows < s->gap_tok) s->gap_tok = prompt_rows;
+    }
     return t;
 }
 
@@ -233,6 +249,8 @@ static size_t next_equal(server *s, piece *p) {
 static double run_call(server *s) {
     double device_s = 0;
     size_t n;
+    s->gap_s = 0;
+    s->gap_tok = 0;
     for (int64_t k = 0; k < s->work->K; k++) s->pending[k] = s->slots[k].rows;
     while ((n = s->unified ? next_simple(s, s->pieces) : next_equal(s, s->pieces)) > 0)
         device_s += price(s, s->pieces, n);
@@ -261,7 +279,7 @@ static double graph_s(server *s, bool any_prompt) {
 static void end_turn(server *s, int64_t k) {
     slot *sl = &s->slots[k];
     record(s, k)->done_ns = s->now_ns;
-    int64_t next_ns = s->now_ns + ns_of(s->host.client_gap_s) + s->work->tool_latency_ns;
+    int64_t next_ns = s->now_ns + ns_of(s, s->host.client_gap_s) + s->work->tool_latency_ns;
     if (sl->turn < s->work->H) {
         send(s, k, next_ns);
         return;
@@ -298,6 +316,12 @@ static void sample(server *s, double sample_s) {
     }
 }
 
+/* Of a call's prefill time, what its micro-batches in a hole of the card have: never more than all
+ * of it. */
+static int64_t gap_share_ns(const server *s, double device_s, int64_t prefill_ns) {
+    return s->gap_s < device_s ? llround((double)prefill_ns * (s->gap_s / device_s)) : prefill_ns;
+}
+
 static void iterate(server *s) {
     int64_t prompts = 0, decoding = 0, sampled = 0, prompt_rows = 0;
     (void)fill_batch(s);
@@ -309,7 +333,8 @@ static void iterate(server *s) {
         sampled +=
             sl->state == SLOT_DECODING || (sl->state == SLOT_PROMPT && sl->rows == sl->left_tok);
     }
-    int64_t device_ns = ns_of(run_call(s)), decode_ns = 0;
+    double device_s = run_call(s);
+    int64_t device_ns = ns_of(s, device_s), decode_ns = 0;
     if (decoding > 0) { /* beside prompts, what the decoding rows alone would take is decode */
         decode_price p = cost_decode(s->cost, decoding);
         int64_t sum = 0;
@@ -322,6 +347,9 @@ static void iterate(server *s) {
     }
     s->out.decode_ns += decode_ns;
     s->out.prefill_ns += device_ns - decode_ns;
+    if (s->gap_tok > 0) /* its micro-batches give to decode what the whole call gives */
+        usage_note_gap(&s->out.used, s->cost, s->gap_tok,
+                       gap_share_ns(s, device_s, device_ns - decode_ns));
     pass(s, device_ns);
     /* one call, recorded as its two shares; the prompts' first, since it took them up */
     note_span(s, SPAN_PREFILL, device_ns, device_ns - decode_ns, prompts, prompt_rows);
@@ -338,20 +366,24 @@ static void iterate(server *s) {
 static void warm_up_prefix(server *s) {
     int64_t P = s->work->P, K = s->work->K;
     if (s->arm->warm == WARM_NONE || P == 0) return;
-    int64_t ns = cost_prefill_ns(s->cost, P, 0, 0);
+    int64_t ns = ns_of(s, (double)cost_prefill_ns(s->cost, P, 0, 0) / 1e9);
     s->out.prefill_ns += ns;
     s->out.prefix_evals++;
     s->out.presented_tok += P; /* by its own request, until an agent takes them over */
     s->out.computed_tok += P;
     s->warm_up_unused = true;
-    usage_note_prefill(&s->out.used, s->cost, P, 0, ns);
+    usage_note_prefill(&s->out.used, P, 0, ns);
+    usage_note_gap(&s->out.used, s->cost, P, ns);
     pass(s, ns);
     note_span(s, SPAN_PREFILL, ns, ns, 1, P);
     pass_host(s, s->host.request_s + s->host.request_s_per_tok * (double)P + s->host.sample_s);
     int64_t holders = s->arm->warm == WARM_FIRST_SLOT ? 1 : K;
-    if (s->arm->warm == WARM_RESTORED)
+    if (s->arm->warm == WARM_RESTORED) {
+        int64_t before_ns = s->out.other_ns;
         pass_host(s, (double)P * (s->host.slot_save_s_per_tok +
                                   (double)(K - 1) * s->host.slot_restore_s_per_tok));
+        s->out.slot_files_ns = s->out.other_ns - before_ns;
+    }
     for (int64_t k = 0; k < holders; k++) hold(s, &s->slots[k], P);
     s->out.kv_peak_tok = used_cells(s);
 }
@@ -408,14 +440,9 @@ static err_code collect(server *s, arena *mem, sim_result *out) {
     return OK;
 }
 
-err_code llama_server_run(const arm *a, const workload *w, const cost *c, const host_terms *host,
-                          arena *mem, sim_result *out, err *e) {
-    return llama_server_run_recorded(a, w, c, host, NULL, mem, out, e);
-}
-
-err_code llama_server_run_recorded(const arm *a, const workload *w, const cost *c,
-                                   const host_terms *host, span_list *device, arena *mem,
-                                   sim_result *out, err *e) {
+/* `pace`: see struct server. */
+static err_code run_at_pace(const arm *a, const workload *w, const cost *c, const host_terms *host,
+                            double pace, span_list *device, arena *mem, sim_result *out, err *e) {
     if (a->slots_n < w->K)
         return err_set(e, E_REFUSED, a->name,
                        "found %lld slots for K = %lld agents: engine llama-server pins an agent to "
@@ -427,6 +454,7 @@ err_code llama_server_run_recorded(const arm *a, const workload *w, const cost *
                 .device = device,
                 .e = e,
                 .unified = a->layout == KV_LAYOUT_UNIFIED,
+                .pace = pace,
                 .decoding_before = -1};
     if (host && host->known) s.host = *host;
     s.n_batch = a->n_batch ? a->n_batch : a->card->engine.n_batch ? a->card->engine.n_batch : 2048;
@@ -447,27 +475,61 @@ err_code llama_server_run_recorded(const arm *a, const workload *w, const cost *
     return e->code;
 }
 
+err_code llama_server_run(const arm *a, const workload *w, const cost *c, const host_terms *host,
+                          arena *mem, sim_result *out, err *e) {
+    return run_at_pace(a, w, c, host, 1, NULL, mem, out, e);
+}
+
+err_code llama_server_run_recorded(const arm *a, const workload *w, const cost *c,
+                                   const host_terms *host, span_list *device, arena *mem,
+                                   sim_result *out, err *e) {
+    return run_at_pace(a, w, c, host, 1, device, mem, out, e);
+}
+
+/* ---- what the wall can be off by ---- */
+
+static err_code wall_at(const arm *a, const workload *w, const cost *c, const host_terms *host,
+                        double pace, int64_t *wall_ns, err *e) {
+    enum { SCRATCH_MIB = 512 };
+    arena *scratch = arena_new((size_t)SCRATCH_MIB << 20);
+    sim_result sim = {0};
+    if (!scratch) return err_set(e, E_NOMEM, a->name, "out of memory");
+    if (run_at_pace(a, w, c, host, pace, NULL, scratch, &sim, e) == OK) *wall_ns = sim.wall_ns;
+    arena_free(scratch);
+    return e->code;
+}
+
+/* Identical runs differ by a share of the time that they take, which was seen on sessions that wait
+ * for nothing. Waiting that is declared does not vary, and hides work of other agents: the wall
+ * moves by what it does between a slower and a faster run. */
+static err_code repeat_spread(const arm *a, const workload *w, const cost *c,
+                              const host_terms *host, int64_t wall_ns, double *out, err *e) {
+    double f = host->repeat_spread_frac, fast = f < 1 ? 1 - f : 0;
+    int64_t slow_ns = 0, fast_ns = 0;
+    *out = f;
+    if (f <= 0 || workload_waiting_ns(w) == 0) return OK; /* all of the wall goes with the pace */
+    if (wall_at(a, w, c, host, 1 + f, &slow_ns, e) || wall_at(a, w, c, host, fast, &fast_ns, e))
+        return e->code;
+    *out = f * (double)(slow_ns - fast_ns) / ((1 + f - fast) * (double)wall_ns);
+    return OK;
+}
+
 err_code llama_server_wall_spread_frac(const arm *a, const workload *w, const cost *c,
                                        const host_terms *host, int64_t wall_ns, double *out,
                                        err *e) {
-    enum { SCRATCH_MIB = 512 };
-    double sum = 0;
+    double sum = 0, repeat = 0;
     *out = 0;
     if (!host->known || wall_ns <= 0) return OK;
     for (size_t i = 0; i < HOST_FITTED_N; i++) {
         host_terms t = *host;
-        sim_result sim = {0};
+        int64_t ns = 0;
         if (*host_term_at(&t, i) <= 0 || t.stderr_frac[i] <= 0) continue;
         *host_term_at(&t, i) *= 1 + t.stderr_frac[i];
-        arena *scratch = arena_new((size_t)SCRATCH_MIB << 20);
-        if (!scratch) return err_set(e, E_NOMEM, a->name, "out of memory");
-        if (llama_server_run(a, w, c, &t, scratch, &sim, e) == OK) {
-            double moved = (double)sim.wall_ns / (double)wall_ns - 1;
-            sum += moved * moved;
-        }
-        arena_free(scratch);
-        if (e->code) return e->code;
+        if (wall_at(a, w, c, &t, 1, &ns, e)) return e->code;
+        double moved = (double)ns / (double)wall_ns - 1;
+        sum += moved * moved;
     }
-    *out = sqrt(sum + host->repeat_spread_frac * host->repeat_spread_frac);
+    if (repeat_spread(a, w, c, host, wall_ns, &repeat, e)) return e->code;
+    *out = sqrt(sum + repeat * repeat);
     return OK;
 }

@@ -40,7 +40,8 @@ MUST_USE err_code llama_server_run_recorded(const arm *a, const workload *w, con
                                             sim_result *out, err *e);
 
 /* Standard deviation of a projected wall, relative: each host term moved by its standard error, and
- * what identical runs differ by anyway. Replays the run once for each term. */
+ * what identical runs differ by anyway, a share of the time that is not declared waiting. Replays
+ * the run once for each term, and twice more where a workload waits. */
 MUST_USE err_code llama_server_wall_spread_frac(const arm *a, const workload *w, const cost *c,
                                                 const host_terms *host, int64_t wall_ns,
                                                 double *out, err *e);

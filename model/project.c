@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NOTES_MAX = 8, K_SEARCH_MAX = 4096, RUN_BUDGET_MIB = 1024 };
+enum { NOTES_MAX = 16, K_SEARCH_MAX = 4096, RUN_BUDGET_MIB = 1024 };
 
 static int64_t batch_max(const arm *a, int64_t agents_n) {
     if (a->batch == BATCH_SERIAL) return 1;
@@ -52,8 +52,19 @@ static void note_extrapolations(const arm_result *r, arena *mem, note_list *l) {
                              "that batch: up to %lld)",
                              (long long)u->beyond_batch_n, (long long)u->beyond_context_tok,
                              (long long)u->beyond_reach_tok));
+    int64_t pool = cost_pool_reach_tok(r->cost);
+    if (pool > 0 && u->decode_cells_tok > pool)
+        note(l, arena_printf(mem,
+                             "decode that scans %lld cells of the pool, those of others included "
+                             "(measured: up to %lld)",
+                             (long long)u->decode_cells_tok, (long long)pool));
     const prefill_curve *p = cost_prefill_curve(r->cost);
     if (!p || cost_assumes(r->cost, TERM_PREFILL_TOK_S)) return;
+    if (u->prefill_cells_tok > p->context_max_tok)
+        note(l, arena_printf(mem,
+                             "prefill that scans %lld cells of the pool, those of others included "
+                             "(measured: up to %lld)",
+                             (long long)u->prefill_cells_tok, (long long)p->context_max_tok));
     if (u->prefill_context_max_tok > p->context_max_tok)
         note(l, arena_printf(mem, "prefill up to position %lld (measured: up to %lld)",
                              (long long)u->prefill_context_max_tok, (long long)p->context_max_tok));
@@ -87,6 +98,54 @@ static void note_host(const arm_result *r, arena *mem, note_list *l) {
             "the card has no host terms (`ratecast fit`): time outside the device is counted as 0");
 }
 
+/* Terms on the card that nobody measured, with what they make up. The class of the arm's times says
+ * the slot files (time_prov_of); a client's gap of milliseconds would say nothing of the rest. */
+static void note_assumed_host(const arm_result *r, const workload *w, arena *mem, note_list *l) {
+    const host_terms *h = &r->arm->card->fitted_host;
+    int64_t gaps = (w->one_after_another ? w->K * w->H : w->H) - 1;
+    if (r->arm->engine != ENGINE_LLAMA_SERVER || !h->known) return;
+    if (h->slot_files_assumed && r->sim.slot_files_ns > 0)
+        note(l, arena_printf(mem,
+                             "saving and restoring slots takes %.4g s, at speeds that are assumed, "
+                             "not measured",
+                             (double)r->sim.slot_files_ns / 1e9));
+    if (h->client_gap_assumed && h->client_gap_s > 0 && gaps > 0)
+        note(l, arena_printf(mem,
+                             "the client's gap between two turns is assumed, not measured: %.4g s, "
+                             "%.4g s %s",
+                             h->client_gap_s, (double)gaps * h->client_gap_s,
+                             w->one_after_another ? "over the session"
+                                                  : "over the turns of each agent"));
+}
+
+/* An arm's KV layout against the one that its card was measured with: what the card has no price
+ * of. Alone there are no cells of others. */
+static void note_layout(const arm_result *r, const workload *w, arena *mem, note_list *l) {
+    kv_layout own = r->arm->layout, measured = r->arm->card->engine.layout;
+    bool decodes = cost_card_decodes(r->cost), server = r->arm->engine == ENGINE_LLAMA_SERVER;
+    if (own == KV_LAYOUT_UNSTATED || w->K == 1) return;
+    if (own == KV_LAYOUT_UNIFIED && decodes && cost_pool_reach_tok(r->cost) == 0)
+        note(l, arena_printf(mem,
+                             "KV is unified, and card %s has no price of the cells of others that "
+                             "a decoding sequence scans then (%s): counted as 0",
+                             r->arm->card->id,
+                             measured == KV_LAYOUT_SPLIT     ? "measured with split KV"
+                             : measured == KV_LAYOUT_UNIFIED ? "not measured apart"
+                                                             : "its KV layout is not stated"));
+    if (own == KV_LAYOUT_UNIFIED && !server && cost_prefill_curve(r->cost) &&
+        !cost_assumes(r->cost, TERM_PREFILL_TOK_S))
+        note(l, "the cells of others that a prompt scans under unified KV are not priced by this "
+                "engine (llama-server's loop does): counted as 0");
+    if (own == KV_LAYOUT_SPLIT && decodes && measured != KV_LAYOUT_SPLIT)
+        note(l, arena_printf(mem,
+                             measured == KV_LAYOUT_UNIFIED
+                                 ? "KV is split, and card %s was measured with unified KV: its "
+                                   "times without the cells of others are taken"
+                                 : "KV is split, and card %s does not state its KV layout: its "
+                                   "times are taken as of split KV",
+                             r->arm->card->id));
+}
+
 /* Arms present the same tokens, but for what a warm-up computes and no agent finds. */
 static void note_warm_up(const arm_result *r, const workload *w, arena *mem, note_list *l) {
     int64_t on_top = r->sim.presented_tok - workload_presented_tok(w);
@@ -117,6 +176,8 @@ static void note_gaps(const arm_result *r, const workload *w, arena *mem, note_l
                              "times, and all that follows from them, describe no machine",
                              r->arm->card->id));
     note_host(r, mem, l);
+    note_assumed_host(r, w, mem, l);
+    note_layout(r, w, mem, l);
     note_warm_up(r, w, mem, l);
     if (r->k_note) note(l, r->k_note);
     if (capacity_spare_tok(r->arm, w, mem) == 0)
@@ -277,6 +338,22 @@ void memory_fit_say(const arm_result *r, char *out, size_t cap) {
 
 /* ---- arms ---- */
 
+/* Weakest input of the times: curves, host terms, declared constants. */
+static prov time_prov_of(const arm_result *r) {
+    const arm *a = r->arm;
+    const host_terms *h = &a->card->fitted_host;
+    prov p = prov_weakest(PROV_MODELED,
+                          prov_weakest(cost_prefill_prov(r->cost), cost_decode_prov(r->cost)));
+    if (a->engine == ENGINE_LLAMA_SERVER && h->known) {
+        p = prov_weakest(p, h->prov);
+        if (h->slot_files_assumed && r->sim.slot_files_ns > 0) p = prov_weakest(p, PROV_ASSUMED);
+    }
+    for (size_t i = 0; i < a->assume_n; i++)
+        if (a->assume[i].what == TERM_CONSTANT_S || a->assume[i].what == TERM_QUEUE_WAIT_IN_WALL)
+            p = prov_weakest(p, a->assume[i].prov);
+    return p;
+}
+
 static err_code run_arm(const scenario *s, const arm *a, arena *mem, arm_result *r, err *e) {
     r->arm = a;
     if (capacity_check(a, &s->work, mem, e)) return e->code;
@@ -284,11 +361,7 @@ static err_code run_arm(const scenario *s, const arm *a, arena *mem, arm_result 
     if (run_engine(a, &s->work, r->cost, mem, &r->sim, e)) return e->code;
     if (metrics_of(&r->sim, a, &s->work, r->cost, mem, &r->m, e)) return e->code;
     r->fit = fit_of(s, r);
-    r->time_prov = prov_weakest(
-        PROV_MODELED, prov_weakest(cost_prefill_prov(r->cost), cost_decode_prov(r->cost)));
-    for (size_t i = 0; i < a->assume_n; i++)
-        if (a->assume[i].what == TERM_CONSTANT_S || a->assume[i].what == TERM_QUEUE_WAIT_IN_WALL)
-            r->time_prov = prov_weakest(r->time_prov, a->assume[i].prov);
+    r->time_prov = time_prov_of(r);
     if (interval_of(r->arm, &s->work, r->cost, &r->sim, &r->wall, e) || search_k(s, r, e))
         return e->code;
     return collect_notes(r, &s->work, mem, e);

@@ -124,8 +124,10 @@ static void start_prefill(sim *s) {
     take_up(s, k);
     int64_t ns =
         cost_prefill_ns(s->cost, a->match.prefix_tok, a->match.own_tok, a->match.reused_tok);
-    if (computed_tok(a) > 0)
-        usage_note_prefill(&s->out.used, s->cost, computed_tok(a), a->match.reused_tok, ns);
+    if (computed_tok(a) > 0) {
+        usage_note_prefill(&s->out.used, computed_tok(a), a->match.reused_tok, ns);
+        usage_note_gap(&s->out.used, s->cost, computed_tok(a), ns);
+    }
     s->op_agent = k;
     device_start(s, OP_PREFILL, ns);
 }
@@ -248,7 +250,10 @@ static void start_mixed(sim *s) {
         usage_note_decode(&s->out.used, &p, sum, one - cost_decode_host_ns(&p, 1, one),
                           s->op_decode_ns);
     }
-    if (rows > 0) usage_note_prefill(&s->out.used, s->cost, rows, depth, ns - s->op_host_ns);
+    if (rows > 0) {
+        usage_note_prefill(&s->out.used, rows, depth, ns - s->op_host_ns);
+        usage_note_gap(&s->out.used, s->cost, rows, ns - s->op_host_ns - s->op_decode_ns);
+    }
     s->op_prompts_n = (int64_t)n;
     s->op_prompt_tok = rows;
     device_start(s, OP_MIXED, ns);

@@ -36,6 +36,7 @@ typedef struct sim_result {
     int64_t wall_ns; /* end of the last event */
     int64_t prefill_ns, decode_ns, other_ns, idle_ns;
     int64_t host_ns;          /* of other_ns: time on the host while the device waits */
+    int64_t slot_files_ns;    /* of host_ns: saving and restoring slots (llama-server) */
     const turn_record *turns; /* K * H; turn t (from 1) of agent k is turns[k * H + t - 1] */
     int64_t turns_n;
     /* reused + computed = presented; what the agents present, and of a warm-up's prefix what no

@@ -9,11 +9,18 @@ void usage_note_context(sim_usage *u, const decode_price *p, int64_t mean_contex
     u->beyond_reach_tok = p->reach_tok;
 }
 
-void usage_note_prefill(sim_usage *u, const cost *c, int64_t n_tok, int64_t depth_tok, int64_t ns) {
-    if (cost_in_gap(c, n_tok)) {
-        u->gap_prefill_ns += ns;
-        if (u->gap_prefill_tok == 0 || n_tok < u->gap_prefill_tok) u->gap_prefill_tok = n_tok;
-    }
+static void note_pool(sim_usage *u, const decode_price *p, int64_t sum_context_tok) {
+    int64_t pool_tok = sum_context_tok - (p->batch_n - 1) * p->once_tok;
+    if (p->scans_pool && pool_tok > u->decode_cells_tok) u->decode_cells_tok = pool_tok;
+}
+
+void usage_note_gap(sim_usage *u, const cost *c, int64_t n_tok, int64_t prefill_ns) {
+    if (!cost_in_gap(c, n_tok)) return;
+    u->gap_prefill_ns += prefill_ns;
+    if (u->gap_prefill_tok == 0 || n_tok < u->gap_prefill_tok) u->gap_prefill_tok = n_tok;
+}
+
+void usage_note_prefill(sim_usage *u, int64_t n_tok, int64_t depth_tok, int64_t ns) {
     if (n_tok + depth_tok > u->prefill_context_max_tok)
         u->prefill_context_max_tok = n_tok + depth_tok;
     if (u->prefill_shortest_tok == 0 || ns < u->prefill_shortest_ns) {
@@ -37,4 +44,5 @@ void usage_note_decode(sim_usage *u, const decode_price *p, int64_t sum_context_
     }
     if (p->extrapolated) u->decode_extrapolated_ns += ns;
     usage_note_context(u, p, sum_context_tok / p->batch_n);
+    note_pool(u, p, sum_context_tok);
 }

@@ -223,6 +223,20 @@ double *host_term_at(host_terms *t, size_t i) {
     return fields[i];
 }
 
+/* Which of the terms that are not fitted nobody measured. Without the list: the slot files, whose
+ * speed `ratecast fit` takes from one machine. */
+static void read_assumed(jr list, host_terms *t) {
+    static const char *const NAMES[] = {"client_gap_s", "slot_save_s_per_tok",
+                                        "slot_restore_s_per_tok", NULL};
+    (void)jr_len(list); /* complains of what is no list */
+    t->slot_files_assumed = !jr_present(list);
+    for (jr m = {0}; jr_each(list, &m);) {
+        int i = jr_enum_of(m, NAMES);
+        t->client_gap_assumed |= i == 0;
+        t->slot_files_assumed |= i > 0;
+    }
+}
+
 /* Terms that `ratecast fit` wrote; a card may live without them. */
 static void read_host_terms(jr root, card *c) {
     jr h = jr_get(root, "host_terms"), se = jr_get(h, "stderr_frac");
@@ -230,7 +244,7 @@ static void read_host_terms(jr root, card *c) {
     jr_keys(h, "sample_s sample_s_per_row shape_s graph_s request_s request_s_per_tok stderr_frac "
                "client_gap_s "
                "slot_save_s_per_tok slot_restore_s_per_tok device_overhead_bytes "
-               "repeat_spread_frac runs provenance "
+               "repeat_spread_frac runs assumed provenance "
                "source");
     static const double MAX_S = 100;
     host_terms *t = &c->fitted_host;
@@ -249,6 +263,7 @@ static void read_host_terms(jr root, card *c) {
     t->repeat_spread_frac = jr_num_or(h, "repeat_spread_frac", 0, 10, 0);
     size_t n;
     (void)jr_str_array(h, "runs", &n);
+    read_assumed(jr_get(h, "assumed"), t);
     t->prov = (prov)jr_enum(h, "provenance", PROV_NAMES);
     t->source = jr_str(h, "source");
 }

@@ -67,6 +67,7 @@ typedef struct host_terms {
     double stderr_frac[HOST_FITTED_N]; /* relative standard error of each of these, in this order */
     double client_gap_s; /* last token of a turn to the client's next request, tool latency apart */
     double slot_save_s_per_tok, slot_restore_s_per_tok;
+    bool client_gap_assumed, slot_files_assumed; /* not measured, whatever class the fit has */
     double device_overhead_bytes; /* runtime buffers beside weights and KV; 0: not seen */
     double repeat_spread_frac;    /* standard deviation of the wall-clock of identical runs */
     prov prov;

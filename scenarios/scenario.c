@@ -103,6 +103,15 @@ int64_t workload_presented_tok(const workload *w) {
     return sum;
 }
 
+int64_t workload_waiting_ns(const workload *w) {
+    int64_t last_ns = w->start_offset_ns[0], turns = w->one_after_another ? w->K * w->H : w->H;
+    for (int64_t k = 1; k < w->K && !w->one_after_another; k++)
+        if (w->start_offset_ns[k] > last_ns) last_ns = w->start_offset_ns[k];
+    if (w->tool_latency_ns > 0 && turns - 1 > (INT64_MAX - last_ns) / w->tool_latency_ns)
+        return INT64_MAX;
+    return last_ns + (turns - 1) * w->tool_latency_ns;
+}
+
 const assumption *arm_assumes(const arm *a, term what) {
     for (size_t i = 0; i < a->assume_n; i++)
         if (a->assume[i].what == what) return &a->assume[i];

@@ -192,6 +192,9 @@ int64_t workload_agent_prompt_tok(const workload *w, int64_t k, int64_t t);
 int64_t workload_max_context_tok(const workload *w, int64_t k);
 /* Prompt tokens that all agents present over the whole session. */
 int64_t workload_presented_tok(const workload *w);
+/* The session of clients that are answered at once: what their starts and tool latencies alone
+ * take. No wall-clock is shorter. */
+int64_t workload_waiting_ns(const workload *w);
 
 /* The assumption about `what` that holds for this arm; NULL: none. */
 const assumption *arm_assumes(const arm *a, term what);

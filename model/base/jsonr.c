@@ -563,6 +563,10 @@ int jr_enum_or(jr obj, const char *key, const char *const *names, int def) {
     return m.node ? enum_of(m, names) : def;
 }
 
+int jr_enum_of(jr value, const char *const *names) {
+    return enum_of(value, names);
+}
+
 static const double *array_of(jr obj, const char *key, size_t *n, bool positive) {
     jr arr = jr_get(obj, key);
     *n = jr_len(arr);

@@ -82,6 +82,7 @@ bool jr_bool_or(jr obj, const char *key, bool def);
 /* One of the words in `names` (NULL-terminated); its index. */
 int jr_enum(jr obj, const char *key, const char *const *names);
 int jr_enum_or(jr obj, const char *key, const char *const *names, int def);
+int jr_enum_of(jr value, const char *const *names); /* of an element of an array */
 /* All numbers of an array member, each > 0; *n is 0 when absent. */
 const double *jr_pos_array(jr obj, const char *key, size_t *n);
 const double *jr_nonneg_array(jr obj, const char *key, size_t *n);

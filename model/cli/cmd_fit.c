@@ -38,6 +38,10 @@ static char *terms_text(const host_fit *f, const char *source) {
     cJSON *runs = jw_arr(o, "runs");
     for (size_t i = 0; i < f->runs_n; i++)
         cJSON_AddItemToArray(runs, cJSON_CreateString(f->run_ids[i]));
+    cJSON *assumed = jw_arr(o, "assumed");
+    if (!f->client_gap_seen) cJSON_AddItemToArray(assumed, cJSON_CreateString("client_gap_s"));
+    cJSON_AddItemToArray(assumed, cJSON_CreateString("slot_save_s_per_tok"));
+    cJSON_AddItemToArray(assumed, cJSON_CreateString("slot_restore_s_per_tok"));
     jw_str(o, "provenance", "derived");
     jw_str(o, "source", source);
     char *text = cJSON_PrintUnformatted(o);

@@ -108,10 +108,12 @@ if command -v gnuplot >/dev/null; then
         is "picture of $(basename "$file"): exit 0" test $code -eq 0
     done
     run project "$S/llama_server_h200.json" --plot real.svg
-    is "picture: says what it is" grep -q 'MODELED PROJECTION' real.svg
+    is "picture: says what it is" grep -q 'ASSUMED PROJECTION' real.svg # of the arm that restores its slots
     for text in isolated restored no-cache 'device prefill' 'device decode' other idle '90 % interval' 'wall-clock, s'; do
         is "picture: $text" grep -q "<text>.*$text" real.svg
     done
+    run project "$S/llama_server_h200.json" --arm isolated --plot real.svg
+    is "picture of one arm: says what it is" grep -q 'MODELED PROJECTION' real.svg
     run project "$S/fleet_5x200_h200.json" --plot real.svg
     is "picture: by card scatter" grep -q '<text>90 % by card scatter</text>' real.svg
     is "picture: not as if the host were in it" sh -c '! grep -q "90 % interval" real.svg'

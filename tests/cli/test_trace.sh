@@ -23,7 +23,7 @@ count() { grep -c "^{\"ph\":\"$2\"" "$1"; } # FILE PHASE
 
 # ---- both engines: the files add up to the result, and tell the same ----
 
-for scenario in head_to_head_4k:fak-native llama_server_h200:restored; do
+for scenario in head_to_head_4k:fak-native llama_server_h200:restored llama_server_h200:isolated; do
     arm=${scenario#*:}
     file=$S/${scenario%:*}.json
     run project "$file" --arm "$arm" --json -o result.json --trace-events t.json --timeline-tsv t.tsv
@@ -41,8 +41,8 @@ for scenario in head_to_head_4k:fak-native llama_server_h200:restored; do
     is "$arm: a decode a turn" test "$(grep -c "agent [1-4]${TAB}decode" t.tsv)" -eq 80
     is "$arm: the process" grep -qF "\"process_name\",\"args\":{\"name\":\"$arm\"}" t.json
     is "$arm: exact microseconds" sh -c '! grep "^{\"ph\":\"[Xsf]" t.json | grep -qv "\"ts\":[0-9]*\.[0-9][0-9][0-9][,}]"'
-    class=MODELED
-    [ "$arm" = fak-native ] && class=ASSUMED # its rates are declared
+    class=ASSUMED # declared rates; slot files at an assumed speed
+    [ "$arm" = isolated ] && class=MODELED
     is "$arm: $class" test "$(head -1 t.json | grep -c "$class PROJECTION")" -eq 1 -a "$(sed -n 1p t.tsv | cut -c1-$((${#class} + 3)))" = "# [$class"
     "$RATECAST" project "$file" --arm "$arm" --json >plain.json 2>err
     is "$arm: the result is the same without it" cmp plain.json result.json

@@ -158,6 +158,7 @@ static void conserves(gsl_rng *rng, random_run *x, arena *mem) {
     cr_assert_eq(r.prefill_ns + r.decode_ns + r.other_ns + r.idle_ns, r.wall_ns);
     cr_assert(r.prefill_ns >= 0 && r.decode_ns >= 0 && r.other_ns >= 0 && r.idle_ns >= 0);
     cr_assert_eq(r.wall_ns, last, "the wall ends with the last token");
+    cr_assert_gt(r.wall_ns, workload_waiting_ns(&x->w));
     int64_t most = 0;
     for (int64_t k = 0; k < x->w.K; k++) most += workload_max_context_tok(&x->w, k);
     cr_assert(r.kv_peak_tok > 0 && r.kv_peak_tok < most);

@@ -98,6 +98,50 @@ Test(properties, every_run_conserves) {
     }
 }
 
+/* A card whose shortest prompt has 512 tokens and whose largest decode step has far fewer rows:
+ * what lies between is drawn as a line, and its time is a part of the prefill time. Passes that
+ * decode rows share count with the prompts' share only. */
+static int64_t gap_part(const char *text, int seed) {
+    const sim_result *r = &support_project_text(text)->arms[0].sim;
+    cr_assert_geq(r->used.gap_prefill_ns, 0, "seed %d\n%s", seed, text);
+    cr_assert_leq(r->used.gap_prefill_ns, r->prefill_ns, "seed %d: %lld of %lld ns\n%s", seed,
+                  (long long)r->used.gap_prefill_ns, (long long)r->prefill_ns, text);
+    return r->used.gap_prefill_ns;
+}
+
+Test(properties, a_part_of_prefill_is_no_more_than_prefill) {
+    static const char *const WITH[] = {
+        "\"prefill\":\"mixed\"", "\"engine\":\"llama-server\",\"kv_layout\":\"split\"",
+        "\"engine\":\"llama-server\",\"kv_layout\":\"unified\"" /* decode rows beside prompts */};
+    buf b;
+    buf_init(&b);
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
+    int none = 0, part = 0, all = 0;
+    for (int seed = 1; seed <= SOME; seed++) {
+        gsl_rng_set(rng, (unsigned long)seed);
+        int server = draw(rng, 0, 2), K = draw(rng, 1, 8);
+        buf_reset(&b);
+        buf_add(&b, "{\"schema\":\"ratecast.scenario/1\",\"id\":\"t\",\"title\":\"t\",\"card\":"
+                    "\"qwen2.5-coder-7b-q8_0-gb10\",");
+        random_workload(rng, K, &b);
+        buf_addf(&b,
+                 ",\"arms\":[{\"name\":\"a\",\"prefix_reuse\":\"%s\",\"batching\":\"continuous\","
+                 "%s,\"%s\":%d}]}",
+                 draw(rng, 0, 1) ? "none" : "per_slot", WITH[server],
+                 server ? "n_batch" : "max_batch_tok",
+                 server || draw(rng, 0, 1) ? draw(rng, 64, 3000) : draw(rng, 64, 511));
+        int64_t gap = gap_part(b.s, seed);
+        int64_t whole = support_project_text(b.s)->arms[0].sim.prefill_ns;
+        none += gap == 0;
+        all += gap == whole;
+        part += gap > 0 && gap < whole;
+    }
+    cr_expect(none > 0 && part > 0 && all > 0, "%d without, %d with a part, %d with all", none,
+              part, all);
+    gsl_rng_free(rng);
+    buf_done(&b);
+}
+
 /* Queue wait stands in TTFT only: a device that is always the bottleneck is never idle however long
  * the queue is, and its busy time is the sum of what it was given, independent of who waited. */
 Test(properties, queue_wait_is_never_busy_time) {

@@ -150,6 +150,35 @@ Test(cost, prefill_splits_at_micro_batches) {
     cr_expect_float_eq(whole, parts, whole * 1e-12);
 }
 
+/* Cells of others are scanned under unified KV only, whatever layout the card was measured with; an
+ * arm that states none has the card's. */
+Test(cost, foreign_cells_are_of_unified_kv) {
+    static const char *const CARDS[] = {"qwen2-7b-like-q8_0-h200-unified",
+                                        "qwen2-7b-like-q8_0-h200-split"},
+                             *const LAYOUT[] = {"", ",\"kv_layout\":\"unified\"",
+                                                ",\"kv_layout\":\"split\""};
+    for (int i = 0; i < 2; i++)
+        for (int j = 0; j < 3; j++) {
+            decode_curve d;
+            err e = {0};
+            cr_assert_eq(decode_curve_fit(shipped(CARDS[i]), -1, support_arena(), &d, &e), OK);
+            cr_assert(i == 0 ? d.foreign_s > 0 : d.foreign_s == 0);
+            char text[600];
+            snprintf(text, sizeof text,
+                     "{\"schema\":\"ratecast.scenario/1\",\"id\":\"t\",\"title\":\"t\",\"card\":"
+                     "\"%s\",\"workload\":{\"K\":4,\"H\":2,\"P\":100,\"turn_delta_in_tok\":10,"
+                     "\"turn_out_tok\":5,\"turn_shape\":\"delta_first\"},\"arms\":[{\"name\":\"a\","
+                     "\"prefix_reuse\":\"per_slot\",\"batching\":\"continuous\"%s}]}",
+                     CARDS[i], LAYOUT[j]);
+            const cost *c = support_project_text(text)->arms[0].cost;
+            double own_ns = d.own_s * 1e9, foreign_ns = j == 2 ? 0 : d.foreign_s * 1e9;
+            for (int64_t b = 1; b <= 4; b++)
+                cr_expect_float_eq(cost_decode(c, b).per_context_ns,
+                                   own_ns + foreign_ns * (double)(b - 1), 1e-9, "%s%s, %lld",
+                                   CARDS[i], LAYOUT[j], (long long)b);
+        }
+}
+
 /* A run of steps in closed form is the sum of its steps. */
 Test(cost, decode_run_is_the_sum_of_its_steps) {
     decode_price p = {.batch_n = 5, .fixed_ns = 5274123, .per_context_ns = 19.94};

@@ -305,6 +305,19 @@ Test(llama_server, prompt_rows_scan_foreign_cells) {
         go();
         IS_MS(turn(0, 1)->first_ns, rows_ms(500) + 1e-4 * 125000);
         IS_MS(turn(1, 1)->first_ns, 1000 + rows_ms(10) + 1e-4 * (50 + (unified ? 10.0 * 500 : 0)));
+        cr_expect_eq(r.used.prefill_cells_tok, unified ? 500 + 10 : 0);
+    }
+}
+
+/* What a decoding sequence scans: its own cells, the token in work, and what the other slot holds,
+ * idle as it is. */
+Test(llama_server, decoding_rows_scan_foreign_cells) {
+    for (int unified = 0; unified < 2; unified++) {
+        session(unified ? &FLAT_UNIFIED : &FLAT, 2, 1, 10, 3);
+        own_tok[0] = 490;
+        offset_ns[1] = MS(1000);
+        go(); /* slot 0 ends with 502 cells, slot 1 begins its last step with 11 */
+        cr_expect_eq(r.used.decode_cells_tok, unified ? 502 + 12 : 0);
     }
 }
 
@@ -705,6 +718,44 @@ Test(llama_server, one_agent_closed_form) {
                       (long long)P[i], (long long)OUT[j], (double)r.wall_ns / 1e6, ms);
             cr_expect_eq(r.decode_ns + r.prefill_ns, r.wall_ns);
         }
+}
+
+/* ---- what the wall can be off by ---- */
+
+static double spread_ms(void) {
+    err e = {0};
+    double frac = 0;
+    cr_assert_eq(llama_server_wall_spread_frac(&a, &w, prices, &host, r.wall_ns, &frac, &e), OK,
+                 "%s: %s", e.where, e.what);
+    return frac * (double)r.wall_ns / 1e6;
+}
+
+/* Identical runs differ by a share of what they do, not of what they wait for. */
+Test(llama_server, spread_of_repeats_is_none_of_waiting) {
+    static const double TOOL_MS[] = {0, 100, 60000};
+    for (size_t i = 0; i < 3; i++) {
+        session(&FLAT, 1, 4, 100, 11);
+        host.repeat_spread_frac = 0.05;
+        host.client_gap_s = 0.004;
+        w.tool_latency_ns = MS(TOOL_MS[i]);
+        go();
+        /* turn 1 computes 100 rows, the others the delta and the last token; ten steps each */
+        double busy_ms = rows_ms(100) + 3 * rows_ms(101) + 4 * 10 * 10 + 3 * 4;
+        IS_MS(r.wall_ns, busy_ms + 3 * TOOL_MS[i]);
+        cr_expect_float_eq(spread_ms(), 0.05 * busy_ms, 1e-4, "%g ms: %g of %g", TOOL_MS[i],
+                           spread_ms(), busy_ms);
+    }
+}
+
+/* Of agents that start one long after the other only the last one's work moves the end. */
+Test(llama_server, spread_of_repeats_behind_a_late_start) {
+    session(&FLAT, 2, 1, 100, 11);
+    host.repeat_spread_frac = 0.05;
+    offset_ns[1] = MS(5000);
+    go();
+    double last_ms = rows_ms(100) + 10 * 10;
+    IS_MS(r.wall_ns, 5000 + last_ms);
+    cr_expect_float_eq(spread_ms(), 0.05 * last_ms, 1e-4);
 }
 
 /* ---- what is recorded ---- */
