@@ -84,10 +84,13 @@ run project cpu.json --set workload.H=1 --json
 is "CPU, one turn: no gap" test "$(assumed isolated)" = modeled
 # a card that measured its slot files says so; the class of its host terms is an input like any other
 for change in '"assumed":[]/modeled' '"assumed":["client_gap_s"]/modeled' '"assumed":["slot_save_s_per_tok"]/assumed'; do
-    sed "s/\"runs\":\[\"7b/${change%/*},&/" "$REPO/rates/$S7.json" >own.json
+    sed "s/\"assumed\":\[[^]]*\]/${change%/*}/" "$REPO/rates/$S7.json" >own.json
     run project host.json --set card=./own.json --json
     is "${change%/*}" test "$(assumed restored | cut -d';' -f1)" = "${change#*/}"
 done
+sed 's/"assumed":\[[^]]*\],//' "$REPO/rates/$S7.json" >own.json
+run project host.json --set card=./own.json --json
+is "no list: nobody measured slot files" test "$(assumed restored | cut -d';' -f1)" = assumed
 sed '/"host_terms"/s/"provenance":"derived"/"provenance":"assumed"/' "$REPO/rates/$S7.json" >own.json
 run project host.json --set card=./own.json --json
 is "host terms that are assumed" test "$(assumed isolated)" = assumed
