@@ -2,27 +2,16 @@
 #ifndef RATECAST_TESTS_AUDIT_SUPPORT_H
 #define RATECAST_TESTS_AUDIT_SUPPORT_H
 
-#include "support.h"
+#include "hardware_support.h"
 
 #include "audit/audit.h"
 #include "claim.h"
-#include "hardware.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* Read once for the process. */
-static inline const hardware_catalogue *support_chips(void) {
-    static hardware_catalogue c;
-    err e = {0};
-    if (c.n == 0)
-        cr_assert_eq(hardware_load(RATECAST_REPO "/rates/hardware.json", support_arena(), &c, &e),
-                     OK, "%s: %s", e.where, e.what);
-    return &c;
-}
 
 static inline err_code support_claim_parse(const char *json, unsigned without, const claim **c,
                                            err *e) {

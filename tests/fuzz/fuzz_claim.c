@@ -14,17 +14,6 @@
 #include <string.h>
 #include <strings.h>
 
-static const hardware_catalogue *chips(void) {
-    static hardware_catalogue c;
-    static arena *mem;
-    err e = {0};
-    if (!mem) {
-        mem = arena_new((size_t)16 << 20);
-        EXPECT(hardware_load(RATECAST_REPO "/rates/hardware.json", mem, &c, &e) == OK);
-    }
-    return &c;
-}
-
 /* Does the text hold the word, in any case? */
 static bool has(const char *text, const char *word) {
     for (; *text; text++)
@@ -82,11 +71,11 @@ static void audit_one(const file_bytes *f, unsigned without) {
     if (c) {
         bool wordless = !has(f->s, "nan") && !has(f->s, "inf") && !strchr(f->s, '\\');
         audit a;
-        code = audit_claim(c, chips(), mem, &a, &e);
+        code = audit_claim(c, fuzz_chips(), mem, &a, &e);
         EXPECT(code == OK || (code == E_LIMIT && e.what[0] != '\0'));
         if (code == OK) check_audit(&a, without, wordless);
         if (code == OK && c->figures_n <= 16) { /* audits twice more for each */
-            err_code again = audit_not_compared(c, chips(), mem, &a, &e);
+            err_code again = audit_not_compared(c, fuzz_chips(), mem, &a, &e);
             EXPECT(again == OK || (again == E_LIMIT && e.what[0] != '\0'));
             EXPECT(a.not_compared_n <= c->figures_n);
         }

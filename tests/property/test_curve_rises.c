@@ -2,7 +2,7 @@
  * prompt behind more tokens, more sequences and longer contexts are never projected as shorter,
  * unless the card measured it so, and then its `show` and its audit say it. Which falls were
  * measured is found here from the points alone. */
-#include "support.h"
+#include "hardware_support.h"
 
 #include "audit/audit.h"
 #include "report_card.h"
@@ -158,15 +158,13 @@ Test(curve_rises, every_shipped_card) {
     card_entry *list;
     size_t n = 0;
     err e = {0};
-    hardware_catalogue chips;
     shown seen = {0};
     card_library lib = support_library();
     arena *mem = support_arena();
     cr_assert_eq(card_list(&lib, mem, &list, &n, &e), OK, "%s", e.what);
-    cr_assert_eq(hardware_load(RATECAST_REPO "/rates/hardware.json", mem, &chips, &e), OK);
     for (size_t i = 0; i < n; i++) {
         cr_assert_not_null(list[i].c, "%s", list[i].error.what);
-        check_card(list[i].c, &chips, &seen);
+        check_card(list[i].c, support_chips(), &seen);
     }
     /* an H200 changes its kernels at 16 sequences: without such cards half of this says nothing */
     cr_expect(seen.decode && seen.prefill, "no shipped card has a measured fall any more");

@@ -1,6 +1,6 @@
 /* The roofline: its arithmetic by hand, its errors on chips that were left out, and what it
  * refuses. */
-#include "support.h"
+#include "hardware_support.h"
 
 #include "base/stat.h"
 #include "roofline_card.h"
@@ -8,21 +8,12 @@
 #include <math.h>
 #include <string.h>
 
-static const hardware_catalogue *chips(void) {
-    static hardware_catalogue c;
-    err e = {0};
-    if (c.n == 0)
-        cr_assert_eq(hardware_load(RATECAST_REPO "/rates/hardware.json", support_arena(), &c, &e),
-                     OK, "%s: %s", e.where, e.what);
-    return &c;
-}
-
 static const roofline_points *points(void) {
     static roofline_points p;
     err e = {0};
     if (p.n == 0)
-        cr_assert_eq(roofline_points_load(RATECAST_REPO "/bench/roofline_points.json", chips(),
-                                          support_arena(), &p, &e),
+        cr_assert_eq(roofline_points_load(RATECAST_REPO "/bench/roofline_points.json",
+                                          support_chips(), support_arena(), &p, &e),
                      OK, "%s: %s", e.where, e.what);
     return &p;
 }
@@ -43,7 +34,7 @@ static const roofline_family *family(const char *name) {
 }
 
 static const hardware *chip(const char *name) {
-    const hardware *h = hardware_find(chips(), name);
+    const hardware *h = hardware_find(support_chips(), name);
     cr_assert_not_null(h, "%s", name);
     return h;
 }

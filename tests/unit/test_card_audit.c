@@ -3,7 +3,7 @@
  *   weights 7e9 x 8.5 / 8 = 7.4375e9 bytes; one pass at 150 GB/s = 49.583 ms
  *   KV 2 x 28 x 4 x 128 x 2 = 57,344 bytes a token
  *   arithmetic 2 x 7e9 = 14 GFLOP a token; 512 tokens in 1.3 s = 5.51 TFLOP/s of 6.36 (+-8 %) */
-#include "support.h"
+#include "hardware_support.h"
 
 #include "audit/audit.h"
 
@@ -35,15 +35,6 @@ static const char *edited(const char *text, const char *old, const char *new) {
     return arena_printf(support_arena(), "%.*s%s%s", (int)(at - text), text, new, at + strlen(old));
 }
 
-static const hardware_catalogue *chips(void) {
-    static hardware_catalogue c;
-    err e = {0};
-    if (c.n == 0)
-        cr_assert_eq(hardware_load(RATECAST_REPO "/rates/hardware.json", support_arena(), &c, &e),
-                     OK);
-    return &c;
-}
-
 static audit audit_text(const char *text) {
     file_bytes f = {.name = "<card>", .s = text, .len = strlen(text)};
     err e = {0};
@@ -51,7 +42,7 @@ static audit audit_text(const char *text) {
     audit out;
     cr_assert_eq(card_parse(support_cards(), &f, support_arena(), &c, &e), OK, "%s: %s", e.where,
                  e.what);
-    cr_assert_eq(audit_card(c, chips(), support_arena(), &out, &e), OK, "%s", e.what);
+    cr_assert_eq(audit_card(c, support_chips(), support_arena(), &out, &e), OK, "%s", e.what);
     return out;
 }
 
@@ -370,7 +361,7 @@ Test(card_audit, no_shipped_card_is_a_defect) {
     for (size_t i = 0; i < n; i++) {
         audit a;
         cr_assert_not_null(list[i].c, "%s", list[i].error.what);
-        cr_assert_eq(audit_card(list[i].c, chips(), support_arena(), &a, &e), OK);
+        cr_assert_eq(audit_card(list[i].c, support_chips(), support_arena(), &a, &e), OK);
         cr_expect_eq(a.verdict, list[i].c->claim_only ? VERDICT_CANNOT_TELL : VERDICT_SOUND,
                      "%s: %s", a.id, VERDICT_NAMES[a.verdict]);
         cr_expect_str_eq(heavy(&a, AUDIT_FAIL), "", "%s", a.id);

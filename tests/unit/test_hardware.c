@@ -1,21 +1,10 @@
 /* The catalogue of chips: what it takes, what it refuses, and which chip a text names. */
-#include "support.h"
-
-#include "hardware.h"
+#include "hardware_support.h"
 
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const hardware_catalogue *shipped(void) {
-    static hardware_catalogue c;
-    err e = {0};
-    if (c.n == 0)
-        cr_assert_eq(hardware_load(RATECAST_REPO "/rates/hardware.json", support_arena(), &c, &e),
-                     OK, "%s: %s", e.where, e.what);
-    return &c;
-}
 
 static err_code parse(const char *text, hardware_catalogue *out, err *e) {
     file_bytes f = {.name = "h.json", .s = text, .len = strlen(text)};
@@ -43,7 +32,7 @@ Test(hardware, shipped_catalogue_in_base_units) {
     file_bytes f;
     cr_assert_eq(file_read(RATECAST_REPO "/rates/hardware.json", support_arena(), &f, &e), OK);
     cJSON *root = cJSON_Parse(f.s);
-    const hardware_catalogue *c = shipped();
+    const hardware_catalogue *c = support_chips();
     cr_assert_eq(c->n, 49);
     size_t i = 0;
     for (const cJSON *d = cJSON_GetObjectItem(root, "devices")->child; d; d = d->next, i++) {
@@ -130,11 +119,11 @@ Test(hardware, names_in_texts) {
         {"", NULL},
     };
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
-        const hardware *h = hardware_find(shipped(), CASES[i].text);
+        const hardware *h = hardware_find(support_chips(), CASES[i].text);
         cr_expect_str_eq(h ? h->chip : "none", CASES[i].chip ? CASES[i].chip : "none", "\"%s\"",
                          CASES[i].text);
     }
-    cr_expect_null(hardware_find(shipped(), NULL));
+    cr_expect_null(hardware_find(support_chips(), NULL));
     cr_expect_null(hardware_find(&(hardware_catalogue){0}, "Apple M1"));
     cr_expect_null(hardware_find(NULL, "Apple M1"));
 }
@@ -236,7 +225,7 @@ Test(hardware, one_chip_or_a_refusal_that_names_them) {
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
         err e = {0};
         const hardware *h = NULL;
-        err_code code = hardware_pick(shipped(), CASES[i].text, "--chip", &h, &e);
+        err_code code = hardware_pick(support_chips(), CASES[i].text, "--chip", &h, &e);
         cr_expect_eq(code, CASES[i].chip ? OK : E_USAGE, "\"%s\": %s", CASES[i].text, e.what);
         if (CASES[i].chip) cr_expect_str_eq(h->chip, CASES[i].chip, "\"%s\"", CASES[i].text);
         for (size_t k = 0; k < 3 && CASES[i].names[k]; k++)
@@ -252,6 +241,6 @@ Test(hardware, a_long_list_of_chips_ends_with_a_whole_name) {
     err e = {0};
     const hardware *h = NULL;
     const char *all = "M1, M2, M3, M4, M5, M1 Pro, M2 Pro, M3 Pro, M4 Pro";
-    cr_assert_eq(hardware_pick(shipped(), all, "--chip", &h, &e), E_USAGE);
+    cr_assert_eq(hardware_pick(support_chips(), all, "--chip", &h, &e), E_USAGE);
     cr_expect_str_eq(e.what + strlen(e.what) - strlen("-core GPU)"), "-core GPU)", "%s", e.what);
 }

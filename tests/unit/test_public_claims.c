@@ -1,6 +1,6 @@
 /* Published claims with what an auditor has to conclude, worked out by hand in each file: the
  * verdict, every finding that is expected, every check that has to hold, and no other alarm. */
-#include "support.h"
+#include "hardware_support.h"
 
 #include "audit/audit.h"
 
@@ -11,15 +11,6 @@
 #include <string.h>
 
 #define CLAIMS RATECAST_REPO "/tests/unit/claims"
-
-static const hardware_catalogue *chips(void) {
-    static hardware_catalogue c;
-    err e = {0};
-    if (c.n == 0)
-        cr_assert_eq(hardware_load(RATECAST_REPO "/rates/hardware.json", support_arena(), &c, &e),
-                     OK, "%s: %s", e.where, e.what);
-    return &c;
-}
 
 /* Is there a statement of this rule and outcome in the list? */
 static bool said(const finding *list, size_t n, const char *word, const char *outcome) {
@@ -57,7 +48,7 @@ static void judge(const char *name) {
                 *passes = cJSON_GetObjectItem(want, "passes");
     cr_assert(cJSON_IsArray(findings) && cJSON_IsArray(passes), "%s", name);
     cr_assert_eq(claim_parse(&f, 0, mem, &c, &e), OK, "%s: %s", e.where, e.what);
-    cr_assert_eq(audit_claim(c, chips(), mem, &got, &e), OK, "%s: %s", e.where, e.what);
+    cr_assert_eq(audit_claim(c, support_chips(), mem, &got, &e), OK, "%s: %s", e.where, e.what);
     cr_expect_str_eq(VERDICT_NAMES[got.verdict], text(want, "verdict"), "%s", name);
     for (const cJSON *x = findings->child; x; x = x->next)
         cr_expect(said(got.findings, got.findings_n, text(x, "rule"), text(x, "outcome")),
